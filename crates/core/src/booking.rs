@@ -1,0 +1,824 @@
+//! What may happen to a booking.
+//!
+//! ```text
+//!             deposit paid              attended, or not asked to know
+//!   PENDING ───────────────▶ CONFIRMED ───────────────────────────────▶ APPLIED
+//!     │  │                     │    │   did not come
+//!     │  └──────────┐          │    └─────────────────────────────────▶ FORFEITED
+//!     │ deadline    │ cancel   │ cancel
+//!     ▼             ▼          ▼
+//!   RELEASED      CANCELLED ◀──┘
+//! ```
+//!
+//! [`decide`] is pure: it is given the booking as it stands, a command and the time, and returns
+//! the booking as it will stand with what follows from that, or why not. Money that doesn't fit is
+//! a [`Rejection`] too: the webhook turns it into a case for a person, the booking stays.
+//! `booking_table.txt` beside this file has every state and command, and a test keeps it true.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::email::EmailAddress;
+use crate::local_time::stamp;
+use crate::money::Money;
+use crate::phone::Phone;
+use crate::step::Row;
+use crate::venue::{Policy, Unmarked, minutes};
+
+/// Over how many index partitions the due work of one state is spread.
+pub const DUE_SHARDS: u64 = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum State {
+    /// The slot is held, the deposit is not paid.
+    Pending,
+    /// The deposit is paid.
+    Confirmed,
+    /// The deposit was not paid in time: the slot is on sale again.
+    Released,
+    /// Called off by the customer or the business: the slot is on sale again.
+    Cancelled,
+    /// The customer came: the deposit counts towards the bill.
+    Applied,
+    /// The customer did not come: the business keeps the deposit.
+    Forfeited,
+}
+
+impl State {
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::Confirmed,
+        Self::Released,
+        Self::Cancelled,
+        Self::Applied,
+        Self::Forfeited,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Confirmed => "CONFIRMED",
+            Self::Released => "RELEASED",
+            Self::Cancelled => "CANCELLED",
+            Self::Applied => "APPLIED",
+            Self::Forfeited => "FORFEITED",
+        }
+    }
+}
+
+/// A booking as it is stored. It has no `Debug` form: it names a person.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Booking {
+    pub booking_id: String,
+    pub state: State,
+    pub place: Place,
+    pub party: u32,
+    pub name: String,
+    pub phone: Phone,
+    pub email: Option<EmailAddress>,
+    pub notes: Option<String>,
+    /// Where the booking came from, such as `form`.
+    pub source: String,
+    pub deposit: Money,
+    pub deposit_deadline: DateTime<Utc>,
+    pub remind_at: Option<DateTime<Utc>>,
+    pub reminded_at: Option<DateTime<Utc>>,
+    pub funds: Option<Funds>,
+    pub session: Option<Session>,
+    /// The provider's id of the payment that confirmed it. Only the webhook's role may write it.
+    pub payment_ref: Option<String>,
+    pub paid_at: Option<DateTime<Utc>>,
+    pub attendance: Option<Attendance>,
+    /// When the team was asked to mark the attendance.
+    pub asked_at: Option<DateTime<Utc>>,
+    pub cancelled: Option<Cancellation>,
+    /// The rules as they were when it was booked.
+    pub policy: Policy,
+    pub created_at: DateTime<Utc>,
+    pub version: u64,
+}
+
+/// Which slots a booking holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub resource: String,
+    /// What a customer calls it.
+    pub label: String,
+    pub starts_at: DateTime<Utc>,
+    pub ends_at: DateTime<Utc>,
+    pub zone: Tz,
+    /// The first is the booking's `slot_key` towards the outside.
+    pub slot_keys: Vec<String>,
+}
+
+/// A payment that takes days, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Funds {
+    pub payment_ref: String,
+    pub awaited: bool,
+}
+
+/// A hosted payment page at the provider. The attempt is part of the idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub attempt: u32,
+    /// When we decided to make it: after 23 hours its key is not sent again.
+    pub intended_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+    /// What the provider answered; absent until it did.
+    pub opened: Option<OpenedSession>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedSession {
+    pub session_id: String,
+    pub url: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attendance {
+    pub attended: bool,
+    pub marked_by: String,
+    pub marked_at: DateTime<Utc>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelledBy {
+    Customer,
+    Business,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    pub by: CancelledBy,
+    pub reason: String,
+    pub at: DateTime<Utc>,
+    /// Whether the policy gives a paid deposit back.
+    pub refund_due: bool,
+}
+
+/// A payment that the provider says succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    pub payment_ref: String,
+    /// `None` if the provider gave no amount that we can read, or one that it did not collect.
+    pub amount: Option<Money>,
+    pub paid_at: DateTime<Utc>,
+}
+
+/// An order to a booking.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The provider collected money for it.
+    ReceivePayment(Payment),
+    /// The customer is done at the provider, but the money takes days.
+    AwaitFunds {
+        payment_ref: String,
+    },
+    /// The money that was to come will not.
+    FailFunds {
+        payment_ref: String,
+    },
+    Remind,
+    Release,
+    MarkAttendance {
+        attended: bool,
+        marked_by: String,
+    },
+    Settle,
+    Cancel {
+        by: CancelledBy,
+        reason: String,
+    },
+    /// Move to slots that the step will hold.
+    Reschedule {
+        to: Place,
+    },
+    /// Make a payment page, or take up one whose making was not answered.
+    IntendSession,
+    RecordSession {
+        attempt: u32,
+        opened: OpenedSession,
+    },
+}
+
+/// The booking as it will stand, and what follows from it.
+#[derive(Clone, PartialEq)]
+pub struct Transition {
+    pub after: Booking,
+    /// The fact, for the audit.
+    pub what: &'static str,
+    pub why: String,
+    pub hold: Vec<String>,
+    pub free: Vec<String>,
+    pub consequences: Vec<Consequence>,
+}
+
+/// Something that someone must hear of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// A message to the customer, by its kind.
+    Message(MessageKind),
+    /// A case for a person.
+    Handover(Reason),
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// Held: please pay the deposit.
+    DepositRequest,
+    /// The deposit is due soon.
+    Reminder,
+    /// Paid and confirmed.
+    Confirmation,
+    /// Not paid in time, so given up.
+    Released,
+    /// Called off.
+    Cancelled,
+    /// Moved to another time.
+    Rescheduled,
+}
+
+impl MessageKind {
+    /// Every kind, in the order of a booking's life.
+    pub const ALL: [Self; 6] = [
+        Self::DepositRequest,
+        Self::Reminder,
+        Self::Confirmation,
+        Self::Released,
+        Self::Cancelled,
+        Self::Rescheduled,
+    ];
+
+    /// Returns the name that jobs and audit rows carry.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DepositRequest => "deposit_request",
+            Self::Reminder => "reminder",
+            Self::Confirmation => "confirmation",
+            Self::Released => "released",
+            Self::Cancelled => "cancelled",
+            Self::Rescheduled => "rescheduled",
+        }
+    }
+
+    /// Says whether the message asks for money, so that amount and deadline must be in it.
+    pub fn asks_for_deposit(self) -> bool {
+        match self {
+            Self::DepositRequest | Self::Reminder => true,
+            Self::Confirmation | Self::Released | Self::Cancelled | Self::Rescheduled => false,
+        }
+    }
+}
+
+/// Why a person must look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Money for a booking that gave its slot back.
+    LatePayment,
+    /// A second payment for one booking.
+    SecondPayment,
+    /// Another amount or currency than the deposit.
+    AmountMismatch,
+    /// Money for a booking that we don't know.
+    UnknownReference,
+    /// Nobody marked whether the customer came.
+    AttendanceUnmarked,
+    /// Cancelled, and the policy gives the deposit back.
+    RefundDue,
+    /// A message may or may not have been sent.
+    UnansweredSend,
+}
+
+impl Reason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LatePayment => "late_payment",
+            Self::SecondPayment => "second_payment",
+            Self::AmountMismatch => "amount_mismatch",
+            Self::UnknownReference => "unknown_reference",
+            Self::AttendanceUnmarked => "attendance_unmarked",
+            Self::RefundDue => "refund_due",
+            Self::UnansweredSend => "unanswered_send",
+        }
+    }
+}
+
+/// Why a command does not apply. None of these is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It has happened already: a duplicate, and a success.
+    Already,
+    /// The booking has moved on, so this has no bearing any more.
+    Overtaken(State),
+    /// Not before then.
+    TooEarly(DateTime<Utc>),
+    /// The time for it has passed.
+    TooLate,
+    /// Money for a slot that was given back.
+    LatePayment,
+    /// Money for what is paid already.
+    SecondPayment,
+    /// Not the amount or currency that was asked for.
+    AmountMismatch,
+}
+
+impl Rejection {
+    /// The case that a person must look at, if there is money in it.
+    pub fn reason(self) -> Option<Reason> {
+        match self {
+            Self::LatePayment => Some(Reason::LatePayment),
+            Self::SecondPayment => Some(Reason::SecondPayment),
+            Self::AmountMismatch => Some(Reason::AmountMismatch),
+            Self::Already | Self::Overtaken(_) | Self::TooEarly(_) | Self::TooLate => None,
+        }
+    }
+}
+
+/// How long before a key is forgotten by the provider we stop resending it.
+const SESSION_KEY_AGE_MAX: TimeDelta = TimeDelta::hours(23);
+/// The provider's bounds on a payment page's life, with a minute for the way there.
+const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
+const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
+
+/// Decides what `command` does to `booking` at `now`.
+///
+/// # Errors
+/// Why it does nothing; see [`Rejection`].
+pub fn decide(
+    booking: &Booking,
+    command: Command,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    match command {
+        Command::ReceivePayment(payment) => receive_payment(booking, payment),
+        Command::AwaitFunds { payment_ref } => await_funds(booking, payment_ref, now),
+        Command::FailFunds { payment_ref } => fail_funds(booking, payment_ref, now),
+        Command::Remind => remind(booking, now),
+        Command::Release => release(booking, now),
+        Command::MarkAttendance {
+            attended,
+            marked_by,
+        } => mark(booking, attended, marked_by, now),
+        Command::Settle => settle(booking, now),
+        Command::Cancel { by, reason } => cancel(booking, by, reason, now),
+        Command::Reschedule { to } => reschedule(booking, to, now),
+        Command::IntendSession => intend_session(booking, now),
+        Command::RecordSession { attempt, opened } => record_session(booking, attempt, opened),
+    }
+}
+
+fn receive_payment(booking: &Booking, payment: Payment) -> Result<Transition, Rejection> {
+    if booking.payment_ref.as_ref() == Some(&payment.payment_ref) {
+        return Err(Rejection::Already);
+    }
+    match booking.state {
+        State::Pending if payment.amount != Some(booking.deposit) => Err(Rejection::AmountMismatch),
+        // A payment after the deadline still counts while the slot is this booking's.
+        State::Pending => {
+            let mut to = booking.moving_to(State::Confirmed, "deposit paid");
+            to.why = format!("payment {}", payment.payment_ref);
+            to.after.payment_ref = Some(payment.payment_ref);
+            to.after.paid_at = Some(payment.paid_at);
+            to.after.funds = None;
+            Ok(to.telling(MessageKind::Confirmation))
+        }
+        State::Confirmed | State::Applied | State::Forfeited => Err(Rejection::SecondPayment),
+        State::Released | State::Cancelled if booking.payment_ref.is_some() => {
+            Err(Rejection::SecondPayment)
+        }
+        State::Released | State::Cancelled => Err(Rejection::LatePayment),
+    }
+}
+
+fn await_funds(
+    booking: &Booking,
+    payment_ref: String,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let known = booking
+        .funds
+        .as_ref()
+        .is_some_and(|funds| funds.payment_ref == payment_ref);
+    if known || booking.payment_ref.as_ref() == Some(&payment_ref) {
+        return Err(Rejection::Already);
+    }
+    match booking.state {
+        State::Pending => {
+            let mut to = booking.staying("payment under way");
+            to.why = format!("payment {payment_ref} takes days");
+            let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
+            let until = (now + minutes(booking.policy.funds_within)).min(latest);
+            to.after.deposit_deadline = until.max(booking.deposit_deadline);
+            to.after.remind_at = None;
+            to.after.funds = Some(Funds {
+                payment_ref,
+                awaited: true,
+            });
+            Ok(to)
+        }
+        state @ (State::Confirmed
+        | State::Released
+        | State::Cancelled
+        | State::Applied
+        | State::Forfeited) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+fn fail_funds(
+    booking: &Booking,
+    payment_ref: String,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let failed = Funds {
+        payment_ref,
+        awaited: false,
+    };
+    match booking.state {
+        State::Pending if booking.funds.as_ref() == Some(&failed) => Err(Rejection::Already),
+        // The sweep releases it: this role can't free a slot.
+        State::Pending => {
+            let mut to = booking.staying("payment failed");
+            to.why = format!("payment {}", failed.payment_ref);
+            let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
+            if awaited {
+                to.after.deposit_deadline = now;
+            }
+            to.after.funds = Some(failed);
+            Ok(to)
+        }
+        state @ (State::Confirmed
+        | State::Released
+        | State::Cancelled
+        | State::Applied
+        | State::Forfeited) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    match (booking.state, booking.remind_at) {
+        (State::Pending, _) if booking.reminded_at.is_some() => Err(Rejection::Already),
+        (State::Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
+        (State::Pending, Some(remind_at)) if now < remind_at => Err(Rejection::TooEarly(remind_at)),
+        (State::Pending, None) => Err(Rejection::TooEarly(booking.deposit_deadline)),
+        (State::Pending, Some(_)) => {
+            let mut to = booking.staying("reminded");
+            to.why = format!("due {}", stamp(booking.deposit_deadline));
+            to.after.reminded_at = Some(now);
+            Ok(to.telling(MessageKind::Reminder))
+        }
+        (
+            state @ (State::Confirmed
+            | State::Released
+            | State::Cancelled
+            | State::Applied
+            | State::Forfeited),
+            _,
+        ) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    match booking.state {
+        State::Pending if now < booking.deposit_deadline => {
+            Err(Rejection::TooEarly(booking.deposit_deadline))
+        }
+        State::Pending => {
+            let mut to = booking.moving_to(State::Released, "released");
+            to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
+            to.free = booking.place.slot_keys.clone();
+            Ok(to.telling(MessageKind::Released))
+        }
+        State::Released => Err(Rejection::Already),
+        state @ (State::Confirmed | State::Cancelled | State::Applied | State::Forfeited) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn mark(
+    booking: &Booking,
+    attended: bool,
+    marked_by: String,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let same = booking
+        .attendance
+        .as_ref()
+        .is_some_and(|mark| mark.attended == attended);
+    match booking.state {
+        State::Confirmed | State::Applied | State::Forfeited if same => Err(Rejection::Already),
+        State::Confirmed if now < booking.place.starts_at => {
+            Err(Rejection::TooEarly(booking.place.starts_at))
+        }
+        State::Confirmed => {
+            let mut to = booking.staying("attendance marked");
+            to.why = format!("attended: {attended}, marked by {marked_by}");
+            to.after.attendance = Some(Attendance {
+                attended,
+                marked_by,
+                marked_at: now,
+            });
+            Ok(to)
+        }
+        // Settled by another mark, or by none: correcting that moves money, which is another order.
+        State::Applied | State::Forfeited => Err(Rejection::TooLate),
+        state @ (State::Pending | State::Released | State::Cancelled) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn settle(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    let settle_at = booking.settle_at();
+    let attended = booking.attendance.as_ref().map(|mark| mark.attended);
+    match (booking.state, attended, booking.policy.unmarked) {
+        (State::Confirmed, _, _) if now < settle_at => Err(Rejection::TooEarly(settle_at)),
+        (State::Confirmed, Some(true), _) => Ok(booking
+            .moving_to(State::Applied, "deposit applied")
+            .because("the customer came")),
+        (State::Confirmed, Some(false), _) => Ok(booking
+            .moving_to(State::Forfeited, "deposit forfeited")
+            .because("the customer did not come")),
+        (State::Confirmed, None, Unmarked::AssumeAttended) => Ok(booking
+            .moving_to(State::Applied, "deposit applied")
+            .because("nobody marked it, and the policy assumes that the customer came")),
+        (State::Confirmed, None, Unmarked::Ask) if booking.asked_at.is_some() => {
+            Err(Rejection::Already)
+        }
+        (State::Confirmed, None, Unmarked::Ask) => {
+            let mut to = booking
+                .staying("attendance asked for")
+                .because("nobody marked it");
+            to.after.asked_at = Some(now);
+            Ok(to.handing_over(Reason::AttendanceUnmarked))
+        }
+        (State::Applied | State::Forfeited, _, _) => Err(Rejection::Already),
+        (state @ (State::Pending | State::Released | State::Cancelled), _, _) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn cancel(
+    booking: &Booking,
+    by: CancelledBy,
+    reason: String,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let free_until = booking.place.starts_at - minutes(booking.policy.free_cancellation);
+    let in_time = match by {
+        CancelledBy::Business => true,
+        CancelledBy::Customer => now <= free_until,
+    };
+    match booking.state {
+        State::Pending | State::Confirmed if now >= booking.place.starts_at => {
+            Err(Rejection::TooLate)
+        }
+        State::Pending | State::Confirmed => {
+            let refund_due = booking.state == State::Confirmed && in_time;
+            let mut to = booking.moving_to(State::Cancelled, "cancelled");
+            to.why = format!(
+                "by the {}",
+                if by == CancelledBy::Business {
+                    "business"
+                } else {
+                    "customer"
+                }
+            );
+            to.free = booking.place.slot_keys.clone();
+            to.after.cancelled = Some(Cancellation {
+                by,
+                reason,
+                at: now,
+                refund_due,
+            });
+            let to = to.telling(MessageKind::Cancelled);
+            Ok(if refund_due {
+                to.handing_over(Reason::RefundDue)
+            } else {
+                to
+            })
+        }
+        State::Cancelled => Err(Rejection::Already),
+        state @ (State::Released | State::Applied | State::Forfeited) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn reschedule(
+    booking: &Booking,
+    place: Place,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let old = &booking.place;
+    match booking.state {
+        State::Pending | State::Confirmed if *old == place => Err(Rejection::Already),
+        State::Pending | State::Confirmed if now >= old.starts_at || now >= place.starts_at => {
+            Err(Rejection::TooLate)
+        }
+        State::Pending | State::Confirmed => {
+            let mut to = booking.staying("rescheduled");
+            to.why = format!("from {} {}", old.resource, stamp(old.starts_at));
+            to.hold = place
+                .slot_keys
+                .iter()
+                .filter(|key| !old.slot_keys.contains(key))
+                .cloned()
+                .collect();
+            to.free = old
+                .slot_keys
+                .iter()
+                .filter(|key| !place.slot_keys.contains(key))
+                .cloned()
+                .collect();
+            let latest = place.starts_at - minutes(booking.policy.start_buffer);
+            if booking.state == State::Pending && latest < booking.deposit_deadline {
+                to.after.deposit_deadline = booking.policy.deposit_deadline(now, place.starts_at);
+                to.after.remind_at = booking.policy.remind_at(now, to.after.deposit_deadline);
+            }
+            to.after.attendance = None;
+            to.after.asked_at = None;
+            to.after.place = place;
+            Ok(to.telling(MessageKind::Rescheduled))
+        }
+        state @ (State::Released | State::Cancelled | State::Applied | State::Forfeited) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn intend_session(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    let usable = booking
+        .session
+        .as_ref()
+        .filter(|session| match session.opened {
+            Some(_) => session.expires_at > now,
+            None => {
+                now - session.intended_at < SESSION_KEY_AGE_MAX
+                    && session.expires_at - now > TimeDelta::minutes(30)
+            }
+        });
+    match (booking.state, usable) {
+        (State::Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
+        (State::Pending, _) if booking.funds.as_ref().is_some_and(|funds| funds.awaited) => {
+            Err(Rejection::TooLate)
+        }
+        (State::Pending, Some(_)) => Err(Rejection::Already),
+        (State::Pending, None) => {
+            let mut to = booking.staying("payment page intended");
+            let attempt = booking
+                .session
+                .as_ref()
+                .map_or(1, |session| session.attempt + 1);
+            to.why = format!("attempt {attempt}");
+            let life = (booking.deposit_deadline - now).clamp(SESSION_LIFE_MIN, SESSION_LIFE_MAX);
+            let expires_at = now + life;
+            to.after.session = Some(Session {
+                attempt,
+                intended_at: now,
+                expires_at,
+                opened: None,
+            });
+            Ok(to)
+        }
+        (
+            state @ (State::Confirmed
+            | State::Released
+            | State::Cancelled
+            | State::Applied
+            | State::Forfeited),
+            _,
+        ) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+fn record_session(
+    booking: &Booking,
+    attempt: u32,
+    opened: OpenedSession,
+) -> Result<Transition, Rejection> {
+    match &booking.session {
+        Some(session) if session.attempt == attempt && session.opened.is_none() => {
+            let mut to = booking.staying("payment page opened");
+            to.why = format!("session {}", opened.session_id);
+            to.after.session = Some(Session {
+                opened: Some(opened),
+                ..session.clone()
+            });
+            Ok(to)
+        }
+        Some(session) if session.attempt == attempt => Err(Rejection::Already),
+        Some(_) | None => Err(Rejection::Overtaken(booking.state)),
+    }
+}
+
+impl Booking {
+    /// When the deposit may be applied or forfeited.
+    pub fn settle_at(&self) -> DateTime<Utc> {
+        self.place.ends_at + minutes(self.policy.settle_after)
+    }
+
+    /// When the next sweep must look at it; `None` if nothing is to come by itself.
+    pub fn due_at(&self) -> Option<DateTime<Utc>> {
+        match (self.state, self.remind_at) {
+            (State::Pending, Some(remind_at)) if self.reminded_at.is_none() => {
+                Some(remind_at.min(self.deposit_deadline))
+            }
+            (State::Pending, _) => Some(self.deposit_deadline),
+            (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,
+            (State::Confirmed, _) => Some(self.settle_at()),
+            (State::Released | State::Cancelled | State::Applied | State::Forfeited, _) => None,
+        }
+    }
+
+    fn staying(&self, what: &'static str) -> Transition {
+        self.moving_to(self.state, what)
+    }
+
+    fn moving_to(&self, state: State, what: &'static str) -> Transition {
+        Transition {
+            after: Self {
+                state,
+                version: self.version + 1,
+                ..self.clone()
+            },
+            what,
+            why: String::new(),
+            hold: Vec::new(),
+            free: Vec::new(),
+            consequences: Vec::new(),
+        }
+    }
+}
+
+impl Transition {
+    fn because(mut self, why: &str) -> Self {
+        self.why = why.to_owned();
+        self
+    }
+
+    fn telling(mut self, kind: MessageKind) -> Self {
+        self.consequences.push(Consequence::Message(kind));
+        self
+    }
+
+    fn handing_over(mut self, reason: Reason) -> Self {
+        self.consequences.push(Consequence::Handover(reason));
+        self
+    }
+}
+
+impl Row for Booking {
+    const NAME: &'static str = "booking";
+    const KEY: &'static str = "booking_id";
+    const PERSONAL: &'static [&'static str] = &[
+        "name",
+        "phone",
+        "email",
+        "notes",
+        "session",
+        "cancelled_reason",
+    ];
+
+    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
+        let mut attributes = Map::new();
+        if let Value::Object(own) = serde_json::to_value(self)? {
+            attributes.extend(own.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        // For those who look at the table: `place` has them all.
+        if let Some(slot_key) = self.place.slot_keys.first() {
+            attributes.insert("slot_key".to_owned(), slot_key.clone().into());
+        }
+        if let Some(due_at) = self.due_at() {
+            attributes.insert(
+                "state_shard".to_owned(),
+                due_shard(self.state, shard_of(&self.booking_id)).into(),
+            );
+            attributes.insert("due_at".to_owned(), stamp(due_at).into());
+        }
+        Ok(attributes)
+    }
+}
+
+/// The index partition of due work of one state.
+pub fn due_shard(state: State, shard: u64) -> String {
+    format!("{}#{shard}", state.as_str())
+}
+
+fn shard_of(booking_id: &str) -> u64 {
+    // Ids end in random characters, so their sum spreads well enough.
+    booking_id.bytes().map(u64::from).sum::<u64>() % DUE_SHARDS
+}
+
+#[cfg(test)]
+#[path = "booking_tests.rs"]
+mod tests;

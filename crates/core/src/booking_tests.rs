@@ -1,0 +1,392 @@
+use std::fmt::Write as _;
+
+use chrono::TimeZone;
+use expect_test::expect_file;
+
+use super::*;
+use crate::venue::{BUILT_IN, Venue};
+
+/// Booked on 1 July 12:00 for 11 July 20:00, deposit due on 2 July 12:00.
+fn booked_at() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 7, 1, 12, 0, 0).unwrap()
+}
+
+fn hours(hours: i64) -> DateTime<Utc> {
+    booked_at() + TimeDelta::hours(hours)
+}
+
+fn place(resource: &str, starts_at: DateTime<Utc>) -> Place {
+    Place {
+        resource: resource.to_owned(),
+        label: "table".to_owned(),
+        starts_at,
+        ends_at: starts_at + TimeDelta::minutes(60),
+        zone: chrono_tz::Europe::London,
+        slot_keys: vec![format!("{resource}#a"), format!("{resource}#b")],
+    }
+}
+
+fn booking(state: State) -> Booking {
+    let policy = Venue::from_json(BUILT_IN).unwrap().policy;
+    let starts_at = Utc.with_ymd_and_hms(2026, 7, 11, 19, 0, 0).unwrap();
+    let deposit_deadline = policy.deposit_deadline(booked_at(), starts_at);
+    let paid = !matches!(state, State::Pending | State::Released | State::Cancelled);
+    Booking {
+        booking_id: "bkg_1".to_owned(),
+        state,
+        place: place("table-4", starts_at),
+        party: 2,
+        name: "Mary".to_owned(),
+        phone: Phone::parse("07700 900123", "GB").unwrap(),
+        email: None,
+        notes: None,
+        source: "form".to_owned(),
+        deposit: gbp(2000),
+        deposit_deadline,
+        remind_at: policy.remind_at(booked_at(), deposit_deadline),
+        reminded_at: None,
+        funds: None,
+        session: None,
+        payment_ref: paid.then(|| "pi_1".to_owned()),
+        paid_at: paid.then(|| hours(1)),
+        attendance: None,
+        asked_at: None,
+        cancelled: None,
+        policy,
+        created_at: booked_at(),
+        version: 3,
+    }
+}
+
+fn gbp(minor: i64) -> Money {
+    Money::new(minor, crate::money::Currency::GBP).unwrap()
+}
+
+fn payment(payment_ref: &str, amount: Option<Money>) -> Command {
+    Command::ReceivePayment(Payment {
+        payment_ref: payment_ref.to_owned(),
+        amount,
+        paid_at: hours(1),
+    })
+}
+
+fn opened() -> OpenedSession {
+    OpenedSession {
+        session_id: "cs_1".to_owned(),
+        url: "https://pay.example/cs_1".to_owned(),
+    }
+}
+
+/// Every command, in the moments that matter to it.
+fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
+    let attendance = |attended| Command::MarkAttendance {
+        attended,
+        marked_by: "bar".to_owned(),
+    };
+    let cancel = |by| Command::Cancel {
+        by,
+        reason: String::new(),
+    };
+    let later = place(
+        "table-5",
+        Utc.with_ymd_and_hms(2026, 7, 12, 19, 0, 0).unwrap(),
+    );
+    let usd = Money::from_stripe(2000, "usd").ok();
+    vec![
+        (
+            "ReceivePayment of the deposit",
+            payment("pi_2", Some(gbp(2000))),
+            hours(1),
+        ),
+        (
+            "ReceivePayment, past the deadline",
+            payment("pi_2", Some(gbp(2000))),
+            hours(25),
+        ),
+        (
+            "ReceivePayment, the known one again",
+            payment("pi_1", Some(gbp(2000))),
+            hours(1),
+        ),
+        (
+            "ReceivePayment of too little",
+            payment("pi_2", Some(gbp(1999))),
+            hours(1),
+        ),
+        (
+            "ReceivePayment in another currency",
+            payment("pi_2", usd),
+            hours(1),
+        ),
+        (
+            "ReceivePayment of no readable amount",
+            payment("pi_2", None),
+            hours(1),
+        ),
+        (
+            "AwaitFunds",
+            Command::AwaitFunds {
+                payment_ref: "pi_2".to_owned(),
+            },
+            hours(1),
+        ),
+        (
+            "FailFunds",
+            Command::FailFunds {
+                payment_ref: "pi_2".to_owned(),
+            },
+            hours(1),
+        ),
+        ("Remind, too early", Command::Remind, hours(1)),
+        ("Remind, when due", Command::Remind, hours(21)),
+        ("Remind, past the deadline", Command::Remind, hours(24)),
+        ("Release, before the deadline", Command::Release, hours(23)),
+        ("Release, at the deadline", Command::Release, hours(24)),
+        (
+            "MarkAttendance, before the start",
+            attendance(true),
+            hours(240),
+        ),
+        ("MarkAttendance: came", attendance(true), hours(248)),
+        (
+            "MarkAttendance: did not come",
+            attendance(false),
+            hours(248),
+        ),
+        ("Settle, before it is due", Command::Settle, hours(249)),
+        ("Settle, unmarked", Command::Settle, hours(260)),
+        (
+            "Cancel by the customer, in time",
+            cancel(CancelledBy::Customer),
+            hours(2),
+        ),
+        (
+            "Cancel by the customer, too late for a refund",
+            cancel(CancelledBy::Customer),
+            hours(240),
+        ),
+        (
+            "Cancel by the business",
+            cancel(CancelledBy::Business),
+            hours(240),
+        ),
+        (
+            "Cancel, after the start",
+            cancel(CancelledBy::Business),
+            hours(248),
+        ),
+        (
+            "Reschedule",
+            Command::Reschedule { to: later.clone() },
+            hours(2),
+        ),
+        (
+            "Reschedule, after the start",
+            Command::Reschedule { to: later },
+            hours(248),
+        ),
+        ("IntendSession", Command::IntendSession, hours(1)),
+        (
+            "IntendSession, past the deadline",
+            Command::IntendSession,
+            hours(24),
+        ),
+        (
+            "RecordSession of no known attempt",
+            Command::RecordSession {
+                attempt: 1,
+                opened: opened(),
+            },
+            hours(1),
+        ),
+    ]
+}
+
+fn described(outcome: Result<Transition, Rejection>) -> String {
+    let transition = match outcome {
+        Ok(transition) => transition,
+        Err(rejection) => {
+            let case = rejection.reason().map_or(String::new(), |reason| {
+                format!(", case {}", reason.as_str())
+            });
+            return format!("no: {}{case}", refusal(rejection));
+        }
+    };
+    let mut text = format!("{}: {}", transition.after.state.as_str(), transition.what);
+    for (slots, verb) in [(&transition.hold, "holds"), (&transition.free, "frees")] {
+        if !slots.is_empty() {
+            let _ = write!(text, ", {verb} {} slots", slots.len());
+        }
+    }
+    for consequence in transition.consequences {
+        let _ = match consequence {
+            Consequence::Message(kind) => write!(text, ", message {}", kind.as_str()),
+            Consequence::Handover(reason) => write!(text, ", case {}", reason.as_str()),
+        };
+    }
+    text
+}
+
+fn refusal(rejection: Rejection) -> String {
+    match rejection {
+        Rejection::Already => "already".to_owned(),
+        Rejection::Overtaken(state) => format!("overtaken, it is {}", state.as_str()),
+        Rejection::TooEarly(at) => format!("not before {}", stamp(at)),
+        Rejection::TooLate => "too late".to_owned(),
+        Rejection::LatePayment => "late payment".to_owned(),
+        Rejection::SecondPayment => "second payment".to_owned(),
+        Rejection::AmountMismatch => "amount mismatch".to_owned(),
+    }
+}
+
+#[test]
+fn the_table_says_what_every_command_does_in_every_state() {
+    let mut table = String::from(
+        "What every command does to a booking, written by a test. The booking was made on 1 July 2026\n\
+         12:00Z for 11 July 19:00Z, deposit GBP 20.00, due on 2 July 12:00Z, paid by pi_1 where paid.\n",
+    );
+    for (name, command, now) in commands() {
+        let _ = writeln!(table, "\n{name} ({})", stamp(now));
+        for state in State::ALL {
+            let outcome = described(decide(&booking(state), command.clone(), now));
+            let _ = writeln!(table, "  {:<10} {outcome}", state.as_str());
+        }
+    }
+    expect_file!["booking_table.txt"].assert_eq(&table);
+}
+
+#[test]
+fn a_transition_counts_the_version_up_and_terminal_states_are_never_left() {
+    for (name, command, now) in commands() {
+        for state in State::ALL {
+            let before = booking(state);
+            let Ok(transition) = decide(&before, command.clone(), now) else {
+                continue;
+            };
+            assert_eq!(transition.after.version, before.version + 1, "{name}");
+            let terminal = matches!(
+                state,
+                State::Released | State::Cancelled | State::Applied | State::Forfeited
+            );
+            assert!(
+                !terminal || transition.after.state == state,
+                "{name} leaves {state:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn attendance_decides_between_applied_and_forfeited() {
+    for (attended, state) in [(true, State::Applied), (false, State::Forfeited)] {
+        let mut marked = booking(State::Confirmed);
+        marked.attendance = Some(Attendance {
+            attended,
+            marked_by: "bar".to_owned(),
+            marked_at: hours(248),
+        });
+        let settled = decide(&marked, Command::Settle, hours(260)).map(|to| to.after.state);
+        assert_eq!(settled, Ok(state));
+    }
+}
+
+#[test]
+fn the_team_is_asked_once_and_the_policy_may_assume() {
+    let mut asked = booking(State::Confirmed);
+    asked.asked_at = Some(hours(260));
+    assert_eq!(
+        decide(&asked, Command::Settle, hours(261)).err(),
+        Some(Rejection::Already)
+    );
+    assert_eq!(
+        asked.due_at(),
+        None,
+        "an asked booking waits for the mark, not for a sweep"
+    );
+    let mut assuming = booking(State::Confirmed);
+    assuming.policy.unmarked = Unmarked::AssumeAttended;
+    let settled = decide(&assuming, Command::Settle, hours(260)).map(|to| to.after.state);
+    assert_eq!(settled, Ok(State::Applied));
+}
+
+#[test]
+fn a_payment_page_is_taken_up_again_until_its_key_is_too_old() {
+    let mut booking = booking(State::Pending);
+    let first = decide(&booking, Command::IntendSession, hours(0))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    let session = first.session.clone().unwrap();
+    assert_eq!((session.attempt, session.opened), (1, None));
+    booking = first;
+    assert_eq!(
+        decide(&booking, Command::IntendSession, hours(1)).err(),
+        Some(Rejection::Already)
+    );
+    booking = decide(
+        &booking,
+        Command::RecordSession {
+            attempt: 1,
+            opened: opened(),
+        },
+        hours(1),
+    )
+    .map(|to| to.after)
+    .ok()
+    .unwrap();
+    assert_eq!(
+        decide(&booking, Command::IntendSession, hours(2)).err(),
+        Some(Rejection::Already)
+    );
+    booking.deposit_deadline = hours(100);
+    let second = decide(&booking, Command::IntendSession, hours(24))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    assert_eq!(
+        second.session.map(|session| session.attempt),
+        Some(2),
+        "an expired page gets a new key"
+    );
+}
+
+#[test]
+fn money_that_failed_before_it_was_awaited_does_not_hold_the_slot() {
+    let failed = decide(
+        &booking(State::Pending),
+        Command::FailFunds {
+            payment_ref: "pi_2".to_owned(),
+        },
+        hours(1),
+    );
+    let failed = failed.map(|to| to.after).ok().unwrap();
+    let awaited = decide(
+        &failed,
+        Command::AwaitFunds {
+            payment_ref: "pi_2".to_owned(),
+        },
+        hours(2),
+    );
+    assert_eq!(awaited.err(), Some(Rejection::Already));
+    assert_eq!(
+        failed.deposit_deadline,
+        booking(State::Pending).deposit_deadline
+    );
+}
+
+#[test]
+fn due_work_leads_from_the_reminder_to_the_deadline_and_then_ends() {
+    let pending = booking(State::Pending);
+    assert_eq!(pending.due_at(), Some(hours(20)));
+    let reminded = decide(&pending, Command::Remind, hours(20))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    assert_eq!(reminded.due_at(), Some(hours(24)));
+    let released = decide(&reminded, Command::Release, hours(24))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    assert_eq!(released.due_at(), None);
+    assert!(!released.attributes().unwrap().contains_key("state_shard"));
+}

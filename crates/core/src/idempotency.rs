@@ -1,0 +1,95 @@
+//! `Idempotency-Key`: the same order twice is one order and the same answer.
+//!
+//! The row is written in the same step as what was ordered, so there is no time in which a key is
+//! taken and its answer is not known.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::step::{Item, Row, from_item};
+
+/// How long an answer is kept.
+pub const KEPT_FOR: TimeDelta = TimeDelta::hours(48);
+/// The longest key that is taken, in bytes.
+pub const KEY_BYTES_MAX: usize = 255;
+
+/// A key, scoped by who sent it and what for, with the answer that it got.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct IdempotencyRow {
+    pub scope_key: String,
+    pub request_hash: String,
+    pub status: u16,
+    pub body: String,
+    pub created_at: DateTime<Utc>,
+    /// Epoch seconds.
+    pub expires_at: i64,
+}
+
+impl Row for IdempotencyRow {
+    const NAME: &'static str = "idempotency key";
+    const KEY: &'static str = "scope_key";
+    // The answer holds a signed link.
+    const PERSONAL: &'static [&'static str] = &["body"];
+}
+
+/// What a key that is taken already means to the request that brings it again.
+#[must_use]
+#[derive(Clone)]
+pub enum Admission {
+    /// The same order: give the same answer.
+    Same(IdempotencyRow),
+    /// Another order under the same key.
+    Conflict,
+}
+
+impl IdempotencyRow {
+    pub fn new(
+        scope: &Scope<'_>,
+        request_hash: String,
+        answer: (u16, String),
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            scope_key: scope.key(),
+            request_hash,
+            status: answer.0,
+            body: answer.1,
+            created_at: now,
+            expires_at: (now + KEPT_FOR).timestamp(),
+        }
+    }
+}
+
+/// Whose key it is and what for: two callers, or two commands, may use the same key.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    pub caller: &'a str,
+    pub command: &'a str,
+    pub key: &'a str,
+}
+
+impl Scope<'_> {
+    fn key(&self) -> String {
+        // Lengths keep `a` + `b#c` apart from `a#b` + `c`.
+        format!(
+            "{}#{}#{}#{}",
+            self.caller.len(),
+            self.caller,
+            self.command,
+            self.key
+        )
+    }
+}
+
+/// Compares a request with the row that its key already has.
+///
+/// # Errors
+/// A row that does not fit its type.
+pub fn admit(row: Item, request_hash: &str) -> Result<Admission, serde_dynamo::Error> {
+    let row: IdempotencyRow = from_item(row)?;
+    Ok(if row.request_hash == request_hash {
+        Admission::Same(row)
+    } else {
+        Admission::Conflict
+    })
+}

@@ -1,0 +1,388 @@
+//! The one sender of writes: a business step is written whole or not at all.
+//!
+//! A [`Step`] gathers a guard, changes, an audit row and outbox rows into one
+//! `TransactWriteItems`. Every change is conditional on the version that was decided on, so a lost
+//! race comes back as [`Written::Stale`] with the rows as they stand, to be decided on again.
+//! Every row remembers the command that last moved it: a writer whose first answer was lost
+//! recognises its own write and gets [`Written::Applied`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use aws_sdk_dynamodb::types::builders::{
+    ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
+};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use ulid::Ulid;
+
+pub use crate::write::{ReadError, WriteError, read, write};
+
+/// A row as DynamoDB has it.
+pub type Item = HashMap<String, AttributeValue>;
+
+/// DynamoDB's own limit on the parts of one transaction.
+pub(crate) const PARTS_MAX: usize = 100;
+
+/// Something that is stored as one row with one key attribute.
+pub trait Row: Serialize {
+    /// What the row is called in a [`Found`].
+    const NAME: &'static str;
+    /// The key attribute.
+    const KEY: &'static str;
+    /// Attributes about a person: never copied into the audit.
+    const PERSONAL: &'static [&'static str] = &[];
+
+    /// The attributes as they are stored, derived ones included.
+    ///
+    /// # Errors
+    /// A value that has no JSON form: a defect.
+    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
+        match serde_json::to_value(self)? {
+            Value::Object(mut attributes) => {
+                attributes.retain(|_, value| !value.is_null());
+                Ok(attributes)
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Ok(Map::new()),
+        }
+    }
+}
+
+/// What a change did to a row's attributes, for the audit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Diff {
+    pub(crate) set: BTreeMap<String, Value>,
+    pub(crate) removed: Vec<String>,
+}
+
+/// One business step under construction. Its id is the transaction's client token and the stem of
+/// its audit and outbox ids, so it must be new for each step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub(crate) id: Ulid,
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) command_id: String,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) diff: Diff,
+    pub(crate) emitted: u128,
+    /// The version of the row that the step is about, as it will be.
+    pub(crate) subject_version: u64,
+    defect: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) key: String,
+    pub(crate) item: TransactWriteItem,
+}
+
+/// What became of a step.
+#[must_use]
+#[derive(Clone, Debug)]
+pub enum Written {
+    /// Everything is written, by this call or by an earlier one of the same command.
+    Applied,
+    /// Nothing is written: these rows were not as decided on. Decide again on them.
+    Stale(Vec<Found>),
+    /// Nothing is written, and nothing is known to be wrong: others were writing. Try again later.
+    Contended,
+}
+
+/// A row that was not as the step expected it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The [`Row::NAME`] of the part.
+    pub name: &'static str,
+    /// The key that the part was about.
+    pub key: String,
+    /// The row as it stands; `None` if there is none.
+    pub row: Option<Item>,
+}
+
+impl Step {
+    /// Starts a step. `command_id` names the order that this step carries out: the same order
+    /// carried out twice must have the same one, another order another one.
+    pub fn new(id: Ulid, command_id: impl Into<String>, now: DateTime<Utc>) -> Self {
+        Self {
+            id,
+            now,
+            command_id: command_id.into(),
+            parts: Vec::new(),
+            diff: Diff::default(),
+            emitted: 0,
+            subject_version: 0,
+            defect: None,
+        }
+    }
+
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Adds a row that must not exist yet.
+    #[must_use]
+    pub fn create<R: Row>(self, table: &str, row: &R) -> Self {
+        self.put(table, row, "attribute_not_exists(#key)", &[])
+    }
+
+    /// Adds the new row that this step is about; its audit row tells of its attributes.
+    #[must_use]
+    pub fn create_subject<R: Row>(mut self, table: &str, row: &R) -> Self {
+        if let Some(mut attributes) = self.or_defect(row.attributes()) {
+            attributes.insert("last_command".to_owned(), self.command_id.clone().into());
+            self.diff.set = audited::<R>(&attributes);
+            self.subject_version = 1;
+        }
+        self.create(table, row)
+    }
+
+    /// Adds a row that must not exist yet, or whose time to live (`expires_at`, epoch seconds) is
+    /// past: DynamoDB deletes such rows days late.
+    #[must_use]
+    pub fn create_or_replace_expired<R: Row>(self, table: &str, row: &R) -> Self {
+        let now = AttributeValue::N(self.now.timestamp().to_string());
+        let condition = "attribute_not_exists(#key) OR #expires_at < :now";
+        self.put(
+            table,
+            row,
+            condition,
+            &[("#expires_at", "expires_at", ":now", now)],
+        )
+    }
+
+    /// Puts a row under a condition of the caller's; `#key` is the key attribute.
+    #[must_use]
+    pub fn put<R: Row>(
+        mut self,
+        table: &str,
+        row: &R,
+        condition: &str,
+        operands: &[(&str, &str, &str, AttributeValue)],
+    ) -> Self {
+        let Some(mut attributes) = self.or_defect(row.attributes()) else {
+            return self;
+        };
+        attributes.insert("last_command".to_owned(), self.command_id.clone().into());
+        let key = text_of(attributes.get(R::KEY));
+        let mut put = Put::builder()
+            .table_name(table)
+            .set_item(self.or_defect(serde_dynamo::to_item(&attributes)))
+            .condition_expression(condition)
+            .expression_attribute_names("#key", R::KEY)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        for (alias, name, placeholder, value) in operands {
+            put = put
+                .expression_attribute_names(*alias, *name)
+                .expression_attribute_values(*placeholder, value.clone());
+        }
+        self.add_put(R::NAME, key, put)
+    }
+
+    /// Changes a row from `before` to `after`, if it still is what `before` was.
+    ///
+    /// Only the attributes that differ are written, so an older writer never drops a newer field.
+    #[must_use]
+    pub fn change<R: Row>(mut self, table: &str, before: &R, after: &R, seen_version: u64) -> Self {
+        let (Some(old), Some(mut new)) = (
+            self.or_defect(before.attributes()),
+            self.or_defect(after.attributes()),
+        ) else {
+            return self;
+        };
+        let key = text_of(old.get(R::KEY));
+        new.insert("version".to_owned(), (seen_version + 1).into());
+        new.insert("last_command".to_owned(), self.command_id.clone().into());
+        self.subject_version = seen_version + 1;
+        let (set, removed) = differences(&old, &new);
+        self.diff = Diff {
+            set: audited::<R>(&set),
+            removed: removed.clone(),
+        };
+        let update = self
+            .or_defect(update_of(&set, &removed))
+            .unwrap_or_else(Update::builder);
+        let update = update
+            .table_name(table)
+            .key(R::KEY, AttributeValue::S(key.clone()))
+            .condition_expression("attribute_exists(#key) AND #version = :seen")
+            .expression_attribute_names("#key", R::KEY)
+            .expression_attribute_names("#version", "version")
+            .expression_attribute_values(":seen", AttributeValue::N(seen_version.to_string()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        self.add_update(R::NAME, key, update)
+    }
+
+    /// Requires that the row still has this version, without changing it.
+    #[must_use]
+    pub fn unchanged<R: Row>(mut self, table: &str, key: &str, seen_version: u64) -> Self {
+        self.subject_version = seen_version;
+        let check = ConditionCheck::builder()
+            .condition_expression("#version = :seen")
+            .expression_attribute_names("#version", "version")
+            .expression_attribute_values(":seen", AttributeValue::N(seen_version.to_string()));
+        self.check(R::NAME, R::KEY, table, key, check)
+    }
+
+    /// Adds a condition on a row that is not changed.
+    #[must_use]
+    pub fn check(
+        mut self,
+        name: &'static str,
+        key_name: &str,
+        table: &str,
+        key: &str,
+        check: ConditionCheckBuilder,
+    ) -> Self {
+        let check = check
+            .table_name(table)
+            .key(key_name, AttributeValue::S(key.to_owned()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build();
+        if let Some(check) = self.or_defect(check) {
+            self.parts.push(Part {
+                name,
+                key: key.to_owned(),
+                item: TransactWriteItem::builder().condition_check(check).build(),
+            });
+        }
+        self
+    }
+
+    /// Deletes a row if it is still `owner`'s. A row that is gone already is as good.
+    #[must_use]
+    pub fn delete_owned<R: Row>(self, table: &str, key: &str, owner: (&str, &str)) -> Self {
+        let delete = Delete::builder()
+            .table_name(table)
+            .key(R::KEY, AttributeValue::S(key.to_owned()))
+            .condition_expression("attribute_not_exists(#key) OR #owner = :owner")
+            .expression_attribute_names("#key", R::KEY)
+            .expression_attribute_names("#owner", owner.0)
+            .expression_attribute_values(":owner", AttributeValue::S(owner.1.to_owned()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        self.add_delete(R::NAME, key, delete)
+    }
+
+    /// Leaves the changed attributes out of the audit row that follows: it is about another subject.
+    #[must_use]
+    pub fn without_diff(mut self) -> Self {
+        self.diff = Diff::default();
+        self
+    }
+
+    pub(crate) fn or_defect<T, E: std::fmt::Display>(&mut self, result: Result<T, E>) -> Option<T> {
+        result
+            .map_err(|error| self.defect = Some(error.to_string()))
+            .ok()
+    }
+
+    fn add_put(mut self, name: &'static str, key: String, put: PutBuilder) -> Self {
+        if let Some(put) = self.or_defect(put.build()) {
+            let item = TransactWriteItem::builder().put(put).build();
+            self.parts.push(Part { name, key, item });
+        }
+        self
+    }
+
+    fn add_update(mut self, name: &'static str, key: String, update: UpdateBuilder) -> Self {
+        if let Some(update) = self.or_defect(update.build()) {
+            let item = TransactWriteItem::builder().update(update).build();
+            self.parts.push(Part { name, key, item });
+        }
+        self
+    }
+
+    fn add_delete(mut self, name: &'static str, key: &str, delete: DeleteBuilder) -> Self {
+        if let Some(delete) = self.or_defect(delete.build()) {
+            let item = TransactWriteItem::builder().delete(delete).build();
+            self.parts.push(Part {
+                name,
+                key: key.to_owned(),
+                item,
+            });
+        }
+        self
+    }
+
+    /// The parts to send, or what is wrong with the step.
+    pub(crate) fn checked(&self) -> Result<&[Part], String> {
+        match &self.defect {
+            Some(defect) => Err(defect.clone()),
+            None if self.parts.is_empty() => Err("the step is empty".to_owned()),
+            None if self.parts.len() > PARTS_MAX => {
+                Err(format!("the step has {} parts", self.parts.len()))
+            }
+            None => Ok(&self.parts),
+        }
+    }
+}
+
+/// Reads a row into its type. Unknown attributes are left alone.
+///
+/// # Errors
+/// A row that does not fit its type.
+pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, serde_dynamo::Error> {
+    serde_dynamo::from_item(item)
+}
+
+fn text_of(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn audited<R: Row>(attributes: &Map<String, Value>) -> BTreeMap<String, Value> {
+    attributes
+        .iter()
+        .filter(|(name, _)| !R::PERSONAL.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn differences(
+    old: &Map<String, Value>,
+    new: &Map<String, Value>,
+) -> (Map<String, Value>, Vec<String>) {
+    let set = new
+        .iter()
+        .filter(|(name, value)| old.get(*name) != Some(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let removed = old
+        .keys()
+        .filter(|name| !new.contains_key(*name))
+        .cloned()
+        .collect();
+    (set, removed)
+}
+
+fn update_of(
+    set: &Map<String, Value>,
+    removed: &[String],
+) -> Result<UpdateBuilder, serde_dynamo::Error> {
+    let mut update = Update::builder();
+    let mut assignments = Vec::new();
+    for (index, (name, value)) in set.iter().enumerate() {
+        assignments.push(format!("#s{index} = :s{index}"));
+        update = update
+            .expression_attribute_names(format!("#s{index}"), name)
+            .expression_attribute_values(
+                format!(":s{index}"),
+                serde_dynamo::to_attribute_value(value)?,
+            );
+    }
+    let mut expression = format!("SET {}", assignments.join(", "));
+    for (index, name) in removed.iter().enumerate() {
+        let separator = if index == 0 { " REMOVE " } else { ", " };
+        expression = format!("{expression}{separator}#r{index}");
+        update = update.expression_attribute_names(format!("#r{index}"), name);
+    }
+    Ok(update.update_expression(expression))
+}
