@@ -1,0 +1,66 @@
+//! What every function needs around its handler: configuration, logs, replies, batches, secrets.
+//!
+//! A function is a type with [`Function`]: made once from a [`Setup`], then called with the JSON
+//! that Lambda sends and the time. [`run()`] is the whole of a function's `main`.
+
+mod batch;
+mod entropy;
+mod environment;
+mod http;
+mod logs;
+mod metrics;
+mod run;
+mod secrets;
+mod tokens;
+
+use std::future::Future;
+
+pub use aws_types::SdkConfig;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+pub use batch::{BatchReply, each_record};
+pub use entropy::Entropy;
+pub use environment::{ConfigError, Environment};
+pub use http::{Problem, Reply, Request, answered, bearer_token};
+pub use logs::{EmbeddedMetrics, init_logs};
+pub use metrics::count;
+pub use run::run;
+pub use secrets::{SecretCache, SecretError, SecretVersions};
+pub use tokens::{Caller, Tokens};
+
+/// What a function is made from. `aws` carries the HTTP client, the region and the credentials;
+/// the payment provider is called through the same HTTP client.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub environment: Environment,
+    pub aws: SdkConfig,
+    pub entropy: Entropy,
+}
+
+/// Why an invocation failed as a whole: Lambda, the queue or the schedule will try it again.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// One Lambda function.
+pub trait Function: Sized + Send + Sync + 'static {
+    /// The deployed name, which is also the package, the binary and the log field.
+    const NAME: &'static str;
+
+    /// Reads the configuration and makes the clients. Makes no network call.
+    ///
+    /// # Errors
+    /// Names every missing or bad variable at once.
+    fn new(setup: &Setup) -> Result<Self, ConfigError>;
+
+    /// Opens the connections that the first invocation will need.
+    fn warm_up(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// Handles one event as Lambda sends it. `now` is the time of the invocation.
+    fn handle(
+        &self,
+        event: Value,
+        now: DateTime<Utc>,
+    ) -> impl Future<Output = Result<Value, Failure>> + Send;
+}
