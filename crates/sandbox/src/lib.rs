@@ -1,0 +1,262 @@
+//! A payment provider in this process: Stripe's API as far as the fleet uses it.
+//!
+//! [`Sandbox`] is a value with time passed in. It has no clock, no network and no randomness: ids
+//! are counted from a seed, so the same calls at the same times give the same bytes. Three doors
+//! lead in, [`Sandbox::call`] for the API and for `/_sandbox/…`, which plays the customer, and
+//! [`Sandbox::page`] for the hosted page. One leads out: [`Sandbox::take_due`] hands over the
+//! signed webhooks, and whoever posts them says by [`Sandbox::delivered`] what became of each.
+//!
+//! What happens by itself (a session expires, a bank debit arrives, a webhook is due) happens at
+//! the next call at or after its time; [`Sandbox::due_at`] says when that will be.
+//!
+//! | control | does |
+//! |---|---|
+//! | `POST /_sandbox/sessions/{id}/pay` `{"card", "authenticated"?}` | pays by a test card, or by `bank` whatever the session offers; answers the session, or 402 with the card error |
+//! | `POST /_sandbox/sessions/{id}/settle` `{"succeeded"}` | ends a bank debit before its three days |
+//! | `GET /_sandbox/ledger` | all money: sessions, charges with fees, refunds, totals per currency |
+//! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose`, `delay_s`, `duplicates`, `reorder`, `new_id` |
+//! | `POST /_sandbox/events/{id}/resend` | delivers an event once more |
+//! | `GET /_sandbox/deliveries` | every delivery with its attempts, and counters |
+
+mod amounts;
+mod api;
+mod card_form;
+mod cards;
+mod control;
+mod debits;
+mod error;
+mod events;
+mod form;
+mod idempotency;
+mod ids;
+mod mischief;
+mod new_session;
+mod pages;
+mod payments;
+mod reading;
+mod refunds;
+mod render;
+mod sessions;
+mod signing;
+mod state;
+#[cfg(test)]
+mod testing;
+mod webhooks;
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use http::{Request, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use state::State;
+
+/// Where the double lives and which secrets it knows.
+#[derive(Clone)]
+pub struct Options {
+    /// The address of [`Sandbox::call`], without a slash at the end.
+    pub base_url: String,
+    /// The address of [`Sandbox::page`], without a slash at the end.
+    pub pages_url: String,
+    /// The only key that the API takes.
+    pub api_key: String,
+    /// Each signs every webhook; there are two while a secret is being rolled.
+    pub signing_secrets: Vec<String>,
+    /// The function that webhooks are for.
+    pub webhook_function: String,
+    /// The version that events are written in.
+    pub api_version: String,
+    pub livemode: bool,
+    /// Where ids start from.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            base_url: "http://127.0.0.1:8787/stripe".to_owned(),
+            pages_url: "http://127.0.0.1:8787/pay".to_owned(),
+            api_key: "rk_test_sandbox".to_owned(),
+            signing_secrets: vec!["whsec_sandbox".to_owned()],
+            webhook_function: "bdc-webhook".to_owned(),
+            api_version: "2026-07-29.dahlia".to_owned(),
+            livemode: false,
+            seed: 0,
+        }
+    }
+}
+
+/// Without the secrets.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("base_url", &self.base_url)
+            .field("pages_url", &self.pages_url)
+            .field("webhook_function", &self.webhook_function)
+            .field("api_version", &self.api_version)
+            .field("livemode", &self.livemode)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A webhook to be posted to `function` now.
+#[derive(Debug)]
+pub struct Delivery {
+    /// Names this attempt, for [`Sandbox::delivered`].
+    pub id: String,
+    pub function: String,
+    /// `POST /` with the signature header; the body is JSON.
+    pub request: Request<Bytes>,
+}
+
+/// Counts attempts to deliver. An attempt is lost, answered well, or failed (which lost ones are
+/// too); `given_up` counts deliveries, not attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookCounts {
+    pub attempts: u64,
+    pub lost: u64,
+    pub delivered: u64,
+    pub failed: u64,
+    pub given_up: u64,
+}
+
+/// The provider. Cheap to share by reference; one call at a time goes through.
+#[derive(Debug)]
+pub struct Sandbox(Mutex<State>);
+
+impl Sandbox {
+    pub fn new(options: Options) -> Self {
+        Self(Mutex::new(State::new(options)))
+    }
+
+    /// Answers a request whose path is relative to the base URL: `/v1/…` or `/_sandbox/…`.
+    pub fn call(&self, request: Request<Bytes>, now: DateTime<Utc>) -> Response<Bytes> {
+        let mut state = self.at(now);
+        if request.uri().path().starts_with("/_sandbox/") {
+            control::answer(&mut state, &request, now)
+        } else {
+            api::answer(&mut state, &request, now)
+        }
+    }
+
+    /// Answers a browser. The session's id is the last part of the path.
+    pub fn page(&self, request: Request<Bytes>, now: DateTime<Utc>) -> Response<Bytes> {
+        pages::answer(&mut self.at(now), &request, now)
+    }
+
+    /// Returns when something will happen by itself, if nothing else does.
+    pub fn due_at(&self) -> Option<DateTime<Utc>> {
+        self.lock().due_at()
+    }
+
+    /// Returns the webhooks to post now, in order. One that is not answered within 30 seconds by
+    /// [`Sandbox::delivered`] has failed and comes again.
+    pub fn take_due(&self, now: DateTime<Utc>) -> Vec<Delivery> {
+        let state = &mut *self.at(now);
+        state.webhooks.take_due(&state.options, now)
+    }
+
+    /// Notes how an attempt was answered. Anything but 2xx makes it come again, ever later, for
+    /// three days. An unknown or late id has no effect.
+    pub fn delivered(&self, id: &str, status: u16, now: DateTime<Utc>) {
+        self.at(now).webhooks.answered(id, status, now);
+    }
+
+    /// Replaces the secrets that sign webhooks from now on, also those that wait.
+    pub fn set_signing_secrets(&self, secrets: Vec<String>) {
+        self.lock().options.signing_secrets = secrets;
+    }
+
+    pub fn webhook_counts(&self) -> WebhookCounts {
+        self.lock().webhooks.counts
+    }
+
+    /// Returns what `GET /_sandbox/ledger` answers, as of the last call.
+    pub fn ledger(&self) -> Value {
+        control::ledger(&self.lock())
+    }
+
+    /// Returns all state but the options, and so no secret.
+    ///
+    /// # Errors
+    /// None that this state can cause.
+    pub fn snapshot(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(&*self.lock())
+    }
+
+    /// Goes back to a snapshot, keeping its own options.
+    ///
+    /// # Errors
+    /// The value is no snapshot of this version; nothing has changed then.
+    pub fn restore(&self, snapshot: Value) -> serde_json::Result<()> {
+        let mut restored: State = serde_json::from_value(snapshot)?;
+        let mut state = self.lock();
+        restored.options = state.options.clone();
+        *state = restored;
+        Ok(())
+    }
+
+    fn at(&self, now: DateTime<Utc>) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.advance(now);
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in one request must not close the account for the others.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{SESSION, Town};
+
+    #[test]
+    fn a_restored_sandbox_goes_on_as_the_first_would_have() {
+        let town = Town::default();
+        let id = town.session();
+        let other = Town::default();
+        other
+            .sandbox
+            .restore(town.sandbox.snapshot().unwrap())
+            .unwrap();
+        assert_eq!(
+            town.pay(&id, "4242424242424242").1,
+            other.pay(&id, "4242424242424242").1
+        );
+        let next = |town: &Town| town.post("/v1/checkout/sessions", SESSION).1["id"].clone();
+        assert_eq!(next(&town), next(&other));
+        assert_eq!(
+            town.sandbox.snapshot().unwrap(),
+            other.sandbox.snapshot().unwrap()
+        );
+    }
+
+    #[test]
+    fn no_secret_is_in_a_snapshot_or_a_debug_text() {
+        let town = Town::default();
+        town.session();
+        let texts = [
+            town.sandbox.snapshot().unwrap().to_string(),
+            format!("{:?}", town.sandbox),
+        ];
+        for text in texts {
+            assert!(!text.contains("whsec_sandbox") && !text.contains("rk_test_sandbox"));
+        }
+    }
+
+    #[test]
+    fn due_at_names_the_next_thing_that_happens_by_itself() {
+        let town = Town::default();
+        assert_eq!(town.sandbox.due_at(), None);
+        let id = town.session();
+        assert_eq!(town.sandbox.due_at(), Some(town.after(3600)));
+        town.pay(&id, "4242424242424242");
+        assert_eq!(town.sandbox.due_at(), Some(town.now()), "three webhooks");
+    }
+}
