@@ -1,0 +1,168 @@
+//! The pages that a customer sees: terms and amount, or a notice.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Utc};
+use lambda_kit::Reply;
+use minijinja::{AutoEscape, Environment, Value, context};
+use paidonce_core::booking::{Booking, Rejection, State};
+use paidonce_core::local_time::human;
+use paidonce_core::venue::minutes;
+
+use crate::Cashier;
+
+static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut pages = Environment::new();
+    pages.set_auto_escape_callback(|_| AutoEscape::Html);
+    for (name, text) in [
+        ("frame", include_str!("pages/frame.html")),
+        ("pay", include_str!("pages/pay.html")),
+        ("notice", include_str!("pages/notice.html")),
+    ] {
+        #[expect(
+            clippy::expect_used,
+            reason = "compiled in; a test renders each of them"
+        )]
+        pages
+            .add_template(name, text)
+            .expect("the page is well-formed");
+    }
+    pages
+});
+
+/// A page without anything to do on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    ThankYou,
+    AlreadyPaid,
+    UnderWay,
+    HoldEnded,
+    LinkExpired,
+    LinkInvalid,
+    Busy,
+    Refused,
+}
+
+impl Notice {
+    pub(crate) fn of(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::SecondPayment | Rejection::Already => Self::AlreadyPaid,
+            Rejection::TooLate | Rejection::LatePayment => Self::HoldEnded,
+            Rejection::Overtaken(State::Confirmed | State::Applied | State::Forfeited) => {
+                Self::AlreadyPaid
+            }
+            Rejection::Overtaken(State::Pending | State::Released | State::Cancelled) => {
+                Self::HoldEnded
+            }
+            Rejection::TooEarly(_) | Rejection::AmountMismatch => Self::Busy,
+        }
+    }
+
+    fn words(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::ThankYou => (
+                200,
+                "Thank you",
+                "We confirm your booking by text as soon as the payment is through. You can close this page.",
+            ),
+            Self::AlreadyPaid => (
+                200,
+                "All paid",
+                "The deposit for this booking is paid. There is nothing left to do.",
+            ),
+            Self::UnderWay => (
+                200,
+                "Payment under way",
+                "Your payment is on its way. We text you as soon as it has arrived.",
+            ),
+            Self::HoldEnded => (
+                410,
+                "This hold has ended",
+                "The time to pay the deposit has passed, so we no longer hold this for you. Please book again; nothing was charged.",
+            ),
+            Self::LinkExpired => (
+                410,
+                "This link has expired",
+                "Please use the link in our latest message, or get in touch with us.",
+            ),
+            Self::LinkInvalid => (
+                404,
+                "This link does not work",
+                "Please open it again exactly as it stands in our message.",
+            ),
+            Self::Busy => (
+                503,
+                "One moment, please",
+                "We could not open the payment page just now. Nothing was charged. Please go back and try again.",
+            ),
+            Self::Refused => (
+                502,
+                "We can't take this payment",
+                "Something is wrong on our side, and we have been told. Nothing was charged. Please get in touch with us.",
+            ),
+        }
+    }
+}
+
+impl Cashier {
+    pub(crate) fn notice(&self, notice: Notice) -> Reply {
+        let (status, title, text) = notice.words();
+        let reply = render(
+            "notice",
+            status,
+            context! { venue => self.venue.name, title, text },
+        );
+        match notice {
+            Notice::Busy => reply.with_header("retry-after", "5".to_owned()),
+            Notice::ThankYou
+            | Notice::AlreadyPaid
+            | Notice::UnderWay
+            | Notice::HoldEnded
+            | Notice::LinkExpired
+            | Notice::LinkInvalid
+            | Notice::Refused => reply,
+        }
+    }
+
+    /// The terms and a button, or why there is nothing to pay.
+    pub(crate) fn pay_page(&self, booking: &Booking, now: DateTime<Utc>) -> Reply {
+        let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
+        match booking.state {
+            State::Pending if awaited => self.notice(Notice::UnderWay),
+            State::Pending if now < booking.deposit_deadline => {
+                render("pay", 200, self.terms(booking))
+            }
+            State::Pending | State::Released | State::Cancelled => self.notice(Notice::HoldEnded),
+            State::Confirmed | State::Applied | State::Forfeited => {
+                self.notice(Notice::AlreadyPaid)
+            }
+        }
+    }
+
+    fn terms(&self, booking: &Booking) -> Value {
+        let zone = booking.place.zone;
+        let free_until = booking.place.starts_at - minutes(booking.policy.free_cancellation);
+        context! {
+            venue => self.venue.name,
+            title => "Pay your deposit",
+            what => booking.place.label,
+            party => booking.party,
+            starts => human(booking.place.starts_at, zone),
+            deadline => human(booking.deposit_deadline, zone),
+            deposit => booking.deposit.display(),
+            free_until => human(free_until, zone),
+            free_is_ahead => free_until > booking.created_at,
+        }
+    }
+}
+
+fn render(page: &str, status: u16, facts: Value) -> Reply {
+    let rendered = PAGES.get_template(page).and_then(|page| page.render(facts));
+    match rendered {
+        Ok(html) => Reply::html(status, html),
+        Err(error) => {
+            tracing::error!(%error, "A page could not be rendered");
+            Reply::html(500, String::new())
+        }
+    }
+}

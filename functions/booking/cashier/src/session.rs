@@ -1,0 +1,134 @@
+//! Opening a payment session in three phases: intend, call, record.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use lambda_kit::{Failure, Function, Reply, Request, count};
+use paidonce_core::booking::{Booking, Command, OpenedSession, Rejection, Session};
+use paidonce_core::booking_step::Origin;
+use paidonce_core::carry_out::{Done, Order};
+use paidonce_core::local_time::human;
+use provider::{Answer, NewSession, Secret};
+
+use crate::Cashier;
+use crate::page::Notice;
+
+impl Cashier {
+    /// Sends the customer to a session that is open, or opens one.
+    pub(crate) async fn open_session(
+        &self,
+        booking: Booking,
+        request: &Request,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
+        let intent = format!("session:{}:{}", booking.booking_id, self.entropy.ulid(now));
+        let booking = match self
+            .order(booking, Command::IntendSession, intent, now)
+            .await?
+        {
+            Done::Moved(booking) | Done::Rejected(Rejection::Already, booking) => booking,
+            Done::Rejected(rejection, _) => return Ok(self.notice(Notice::of(rejection))),
+            Done::Missing => return Ok(self.notice(Notice::LinkInvalid)),
+            Done::Taken(_) | Done::Contended => return Ok(self.notice(Notice::Busy)),
+        };
+        match booking.session.clone() {
+            Some(Session {
+                opened: Some(opened),
+                ..
+            }) => Ok(Reply::see_other(&opened.url)),
+            Some(session) => self.mint(*booking, &session, request, now).await,
+            None => Err("a session was intended and is not there".into()),
+        }
+    }
+
+    async fn mint(
+        &self,
+        booking: Booking,
+        session: &Session,
+        request: &Request,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
+        let key = Secret::new(self.provider_key.get(now).await?.current());
+        let description = self.description(&booking);
+        let success_url = self.success_url(request);
+        let new = NewSession {
+            booking_id: &booking.booking_id,
+            description: &description,
+            amount: booking.deposit,
+            expires_at: session.expires_at,
+            success_url: &success_url,
+            cancel_url: None,
+            metadata: BTreeMap::new(),
+            idempotency_key: &format!("deposit:{}:{}", booking.booking_id, session.attempt),
+        };
+        let opened = match self.provider.create_session(&key, &new).await {
+            Answer::Done(opened) => opened,
+            Answer::Refused(refusal) => {
+                count(Self::NAME, "session_refused", 1);
+                let code = refusal.code.unwrap_or(refusal.kind);
+                tracing::error!(booking.id = %booking.booking_id, code, param = refusal.param, "No payment page for booking `{}`", booking.booking_id);
+                return Ok(self.notice(Notice::Refused));
+            }
+            Answer::Unknown(doubt) => {
+                tracing::warn!(booking.id = %booking.booking_id, ?doubt, "The payment page of booking `{}` was not answered", booking.booking_id);
+                return Ok(self.notice(Notice::Busy));
+            }
+        };
+        let Some(url) = opened.url else {
+            return Ok(self.notice(Notice::Busy));
+        };
+        let record = Command::RecordSession {
+            attempt: session.attempt,
+            opened: OpenedSession {
+                session_id: opened.id,
+                url: url.clone(),
+            },
+        };
+        let command_id = format!("opened:{}:{}", booking.booking_id, session.attempt);
+        // If this is not written, the next click asks again under the same key and learns the same.
+        match self.order(booking, record, command_id, now).await? {
+            Done::Moved(_) | Done::Rejected(Rejection::Already, _) => Ok(Reply::see_other(&url)),
+            Done::Rejected(rejection, _) => Ok(self.notice(Notice::of(rejection))),
+            Done::Missing | Done::Taken(_) | Done::Contended => Ok(self.notice(Notice::Busy)),
+        }
+    }
+
+    async fn order(
+        &self,
+        booking: Booking,
+        command: Command,
+        command_id: String,
+        now: DateTime<Utc>,
+    ) -> Result<Done, Failure> {
+        let booking_id = booking.booking_id.clone();
+        let order = Order {
+            client: &self.dynamodb,
+            tables: &self.tables,
+            command,
+            command_id,
+            origin: Origin {
+                who: Self::NAME,
+                correlation_id: &booking_id,
+            },
+            now,
+            new_id: &|| self.entropy.ulid(now),
+        };
+        Ok(order.carry_out_on(booking).await?)
+    }
+
+    /// What the customer reads at the provider. It depends on the booking alone: the same key must
+    /// bring the same words.
+    fn description(&self, booking: &Booking) -> String {
+        let starts = human(booking.place.starts_at, booking.place.zone);
+        format!(
+            "Deposit: {} at {}, {starts}",
+            booking.place.label, self.venue.name
+        )
+    }
+
+    fn success_url(&self, request: &Request) -> String {
+        self.return_url
+            .clone()
+            .unwrap_or_else(|| format!("https://{}/paid", request.domain))
+    }
+}

@@ -1,0 +1,152 @@
+//! The mail to the team: the booking, the payment, the outcome, the reason and the history.
+
+use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message, MessageTag};
+use copywriter::mail::{CaseFacts, case_mail};
+use lambda_kit::Failure;
+use paidonce_core::audit::history;
+use paidonce_core::booking::{Booking, Reason};
+use paidonce_core::case::Case;
+use paidonce_core::local_time::{human, stamp};
+use paidonce_core::step::read;
+use serde_json::Value;
+
+use crate::Escalator;
+
+impl Escalator {
+    pub(crate) async fn mail(&self, case: &Case) -> Result<(), Failure> {
+        let mail = case_mail(&self.facts(case).await?);
+        let content = |text: &str| Content::builder().data(text).charset("UTF-8").build();
+        let body = Body::builder().text(content(&mail.text)?).build();
+        let message = Message::builder()
+            .subject(content(&mail.subject)?)
+            .body(body)
+            .build();
+        let tag = MessageTag::builder().name("kind").value("case").build()?;
+        self.ses
+            .send_email()
+            .from_email_address(&self.sender_email)
+            .destination(
+                Destination::builder()
+                    .to_addresses(&self.team_email)
+                    .build(),
+            )
+            .content(EmailContent::builder().simple(message).build())
+            .email_tags(tag)
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    async fn facts(&self, case: &Case) -> Result<CaseFacts, Failure> {
+        let booking = read::<Booking>(&self.dynamodb, &self.bookings_table, &case.subject).await?;
+        let rows = history(&self.dynamodb, &self.audit_table, &case.subject, "").await?;
+        let evidence = rows
+            .iter()
+            .map(|row| {
+                let states = match (&row.before, &row.after) {
+                    (Some(before), Some(after)) if before != after => {
+                        format!(", {before} to {after}")
+                    }
+                    (Some(_) | None, Some(_) | None) => String::new(),
+                };
+                format!(
+                    "{} {}: {}{states} ({})",
+                    row.ts.get(..20).unwrap_or(&row.ts),
+                    row.who,
+                    row.what,
+                    row.why
+                )
+            })
+            .collect();
+        Ok(CaseFacts {
+            booking_id: case.subject.clone(),
+            reason: case.reason.as_str().to_owned(),
+            what: format!("{} {}", sentence(case.reason), described(booking.as_ref())),
+            payment: payment(case),
+            outcome: outcome(case.reason).to_owned(),
+            evidence,
+            at: stamp(case.opened_at),
+        })
+    }
+}
+
+fn sentence(reason: Reason) -> &'static str {
+    match reason {
+        Reason::LatePayment => "A payment came after the slot was given back.",
+        Reason::SecondPayment => "A second payment came for one booking.",
+        Reason::AmountMismatch => "A payment is not the deposit that was asked for.",
+        Reason::UnknownReference => "A payment names a booking that does not exist.",
+        Reason::AttendanceUnmarked => "Nobody marked whether the customer came.",
+        Reason::RefundDue => "The booking was cancelled and its deposit goes back.",
+        Reason::UnansweredSend => "A message may or may not have reached the customer.",
+    }
+}
+
+fn outcome(reason: Reason) -> &'static str {
+    match reason {
+        Reason::LatePayment | Reason::SecondPayment | Reason::UnknownReference => {
+            "The money is with the provider. Nothing was refunded; decide and refund it there."
+        }
+        Reason::AmountMismatch => {
+            "The booking is not confirmed. Decide whether to refund the payment at the provider."
+        }
+        Reason::AttendanceUnmarked => "The deposit stays as it is until you mark the attendance.",
+        Reason::RefundDue => "Refund the deposit at the provider.",
+        Reason::UnansweredSend => "It is not sent again. Call the customer if it matters.",
+    }
+}
+
+/// The booking in a line, without the customer: whoever handles the case looks it up by its id.
+fn described(booking: Option<&Booking>) -> String {
+    booking.map_or_else(
+        || "There is no such booking.".to_owned(),
+        |booking| {
+            let starts = human(booking.place.starts_at, booking.place.zone);
+            let state = booking.state.as_str();
+            format!(
+                "It is {state}: {} for {} on {starts}, deposit {}.",
+                booking.place.resource,
+                booking.party,
+                booking.deposit.display()
+            )
+        },
+    )
+}
+
+fn payment(case: &Case) -> Option<String> {
+    let payments: Vec<String> = case
+        .entries
+        .iter()
+        .filter_map(|entry| {
+            let reference = entry.facts.get("payment_ref").and_then(Value::as_str)?;
+            let amount = |name: &str| match entry.facts.get(name) {
+                Some(Value::Object(money)) => {
+                    let part = |key: &str| {
+                        money
+                            .get(key)
+                            .map(|value| value.to_string().replace('"', ""))
+                            .unwrap_or_default()
+                    };
+                    format!("{} {} (minor units)", part("currency"), part("amount"))
+                }
+                Some(
+                    Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::String(_)
+                    | Value::Array(_),
+                )
+                | None => "unknown".to_owned(),
+            };
+            Some(match entry.facts.get("paid") {
+                Some(_) => format!(
+                    "{reference}: paid {}, asked for {}",
+                    amount("paid"),
+                    amount("wanted")
+                ),
+                None => reference.to_owned(),
+            })
+        })
+        .collect();
+    (!payments.is_empty()).then(|| payments.join("; "))
+}

@@ -1,0 +1,112 @@
+//! `GET /slots`: the starts at which a party could still book.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use lambda_kit::{Failure, Problem, Reply, Request};
+use paidonce_core::local_time::{resolve, slot_stamp, stamp};
+use paidonce_core::slots::cells;
+use paidonce_core::venue::minutes;
+use serde_json::json;
+
+use crate::Intake;
+use crate::place::Wanted;
+
+/// The longest stretch that is listed.
+const RANGE_MAX: TimeDelta = TimeDelta::days(31);
+/// The most slot rows that one request may look at.
+const ROWS_MAX: usize = 2000;
+
+impl Intake {
+    pub(crate) async fn list_slots(
+        &self,
+        request: &Request,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
+        let id = request.query("resource").unwrap_or_default();
+        let Some(resource) = self.venue.resource(id) else {
+            return Err(Problem::field(
+                "resource",
+                "unknown_resource",
+                "`resource` is not one of ours.",
+            )
+            .into());
+        };
+        let party = match request.query("party").map_or(Ok(1), str::parse::<u32>) {
+            Ok(party) if (1..=resource.party_max).contains(&party) => party,
+            Ok(_) | Err(_) => {
+                let detail = format!(
+                    "`party` must be a whole number from 1 to {}.",
+                    resource.party_max
+                );
+                return Err(Problem::field("party", "out_of_range", &detail).into());
+            }
+        };
+        let (from, to) = (self.bound(request, "from")?, self.bound(request, "to")?);
+        if to <= from || to - from > RANGE_MAX {
+            let detail = "`to` must be after `from`, by at most 31 days.";
+            return Err(Problem::field("to", "bad_range", detail).into());
+        }
+        let grid = minutes(resource.grid_minutes);
+        let all = cells(
+            first_on_grid(from, resource.grid_minutes),
+            to + minutes(resource.duration_minutes),
+            grid,
+        );
+        let rows = all.len() * usize::try_from(resource.capacity).unwrap_or(usize::MAX);
+        if rows > ROWS_MAX {
+            let detail = "`to` is too far from `from` for this resource; ask for fewer days.";
+            return Err(Problem::field("to", "bad_range", detail).into());
+        }
+        let free = self.free_units(resource, &all, "").await?;
+        let units = resource.units(party);
+        let slots: Vec<_> = all
+            .iter()
+            .filter(|start| **start < to && **start > now)
+            .filter(|start| resource.is_on_grid(**start, self.venue.zone))
+            .filter(|start| resource.is_open(**start, self.venue.zone))
+            .filter_map(|start| {
+                let wanted = Wanted {
+                    resource,
+                    starts_at: *start,
+                    units,
+                };
+                self.place(wanted, 0, Some(&free))?;
+                Some(json!({
+                    "slot_key": format!("{id}#{}", slot_stamp(*start, self.venue.zone)),
+                    "local_time": slot_stamp(*start, self.venue.zone),
+                    "starts_at": stamp(*start),
+                }))
+            })
+            .collect();
+        Ok(Reply::json(
+            200,
+            &json!({"resource": id, "zone": self.venue.zone.name(), "slots": slots}),
+        ))
+    }
+
+    /// Reads a bound: a time as in a booking, or a day, which starts at its midnight.
+    fn bound(&self, request: &Request, name: &'static str) -> Result<DateTime<Utc>, Problem> {
+        let text = request.query(name).unwrap_or_default();
+        let text = if text.len() == 10 {
+            format!("{text}T00:00")
+        } else {
+            text.to_owned()
+        };
+        // In a query, `+` is a blank.
+        let instant = resolve(&text.replace(' ', "+"), self.venue.zone);
+        instant.map(|instant| instant.utc).map_err(|error| {
+            Problem::field(name, "unreadable_time", &format!("`{name}`: {error}."))
+        })
+    }
+}
+
+/// The first instant on the grid of the hour, not before `from`. Zones are a whole number of
+/// quarter hours from UTC, and what is off the local grid is left out later.
+fn first_on_grid(from: DateTime<Utc>, grid_minutes: u32) -> DateTime<Utc> {
+    let step = i64::from(grid_minutes.min(15)) * 60;
+    let late = from.timestamp().rem_euclid(step);
+    if late == 0 {
+        from
+    } else {
+        from + TimeDelta::seconds(step - late)
+    }
+}

@@ -1,0 +1,111 @@
+//! `bdc-intake`: holds slots for new bookings, and takes the staff's marks, moves and cancellations.
+//!
+//! Triggered by its Function URL. Touches slots, bookings, idempotency keys, outbox and audit; it
+//! reaches no provider, no model and no phone, so nothing slow happens while a customer waits.
+//! If two run at once for one slot, the slot's row can be created once: one books, the other gets
+//! `slot_taken`. If one runs twice under one `Idempotency-Key`, the second gives the first's answer.
+
+mod api;
+mod availability;
+mod new_booking;
+mod place;
+mod staff;
+
+use aws_sdk_dynamodb::Client;
+use chrono::{DateTime, Utc};
+use lambda_kit::{
+    Caller, ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, Setup,
+    Tokens, answered, bearer_token,
+};
+use paidonce_core::booking_step::Tables;
+use paidonce_core::venue::{BUILT_IN, Venue};
+use serde_json::Value;
+
+/// The largest body that is read, in bytes.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+
+pub struct Intake {
+    dynamodb: Client,
+    tables: Tables,
+    idempotency_table: String,
+    tokens: SecretCache,
+    link_key: SecretCache,
+    pay_url: String,
+    venue: Venue,
+    entropy: Entropy,
+}
+
+impl Function for Intake {
+    const NAME: &'static str = "bdc-intake";
+
+    fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let environment = &setup.environment;
+        let venue = environment.optional("VENUE");
+        let venue = Venue::from_json(venue.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
+        let tables = Tables {
+            slots: environment.text("SLOTS_TABLE"),
+            ..Tables::named(|name| environment.text(name))
+        };
+        environment.check(Self {
+            dynamodb: Client::new(&setup.aws),
+            tables,
+            idempotency_table: environment.text("IDEMPOTENCY_TABLE"),
+            tokens: SecretCache::new(&setup.aws, environment.text("TOKENS_SECRET")),
+            link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),
+            pay_url: environment.text("PAY_URL"),
+            venue,
+            entropy: setup.entropy.clone(),
+        })
+    }
+
+    async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
+        answered(match Request::read(event, BODY_BYTES_MAX)? {
+            Ok(request) => self.respond(&request, now).await,
+            Err(problem) => Err(problem.into()),
+        })
+    }
+}
+
+impl Intake {
+    async fn respond(&self, request: &Request, now: DateTime<Utc>) -> Result<Reply, Failure> {
+        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+        let route = (request.method.as_str(), path.as_slice());
+        let known = matches!(
+            route,
+            (
+                "POST",
+                ["bookings"] | ["bookings", _, "attendance" | "cancel" | "reschedule"]
+            ) | ("GET", ["slots"] | ["bookings", _])
+        );
+        if !known {
+            return Err(Problem::new(404, "not_found", "There is nothing here.").into());
+        }
+        let caller = self.caller(request, now).await?;
+        match route {
+            ("POST", ["bookings"]) => self.book(request, &caller, now).await,
+            ("GET", ["slots"]) => self.list_slots(request, now).await,
+            ("GET", ["bookings", id]) => self.show(id, &caller).await,
+            (_, ["bookings", id, order]) => {
+                self.staff_order(order, id, request, &caller, now).await
+            }
+            _ => Err(Problem::new(404, "not_found", "There is nothing here.").into()),
+        }
+    }
+
+    async fn caller(&self, request: &Request, now: DateTime<Utc>) -> Result<Caller, Failure> {
+        let refused = || Problem::new(401, "unauthorized", "A valid bearer token is needed.");
+        let token = bearer_token(request).ok_or_else(refused)?;
+        let secret = self.tokens.get(now).await?;
+        if let Some(caller) = caller_of(secret.current(), token)? {
+            return Ok(caller);
+        }
+        // The tokens may just have been changed.
+        let secret = self.tokens.refreshed(now).await?;
+        Ok(caller_of(secret.current(), token)?.ok_or_else(refused)?)
+    }
+}
+
+fn caller_of(secret: &str, token: &str) -> Result<Option<Caller>, serde_json::Error> {
+    let tokens: Tokens = serde_json::from_str(secret)?;
+    Ok(tokens.caller(token))
+}

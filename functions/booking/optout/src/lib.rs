@@ -1,0 +1,119 @@
+//! `bdc-optout`: takes STOP, START and their variants from inbound texts.
+//!
+//! Triggered by the topic to which two-way SMS publishes. Touches the opt-out list and the audit.
+//! A text that comes twice, or after a later one, changes nothing: the row keeps when the wish that
+//! it holds was sent. If two run at once, the later wish stays.
+
+use aws_sdk_dynamodb::Client;
+use chrono::{DateTime, Utc};
+use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, count};
+use paidonce_core::audit::Audit;
+use paidonce_core::optout::{OptoutRow, Wish, subject, wish};
+use paidonce_core::phone::Phone;
+use paidonce_core::step::{Step, Written, write};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub struct Optout {
+    dynamodb: Client,
+    optout_table: String,
+    audit_table: String,
+    entropy: Entropy,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Notifications {
+    records: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Record {
+    sns: Notification,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Notification {
+    message_id: String,
+    message: String,
+    timestamp: DateTime<Utc>,
+}
+
+/// A two-way SMS message. Source: AWS End User Messaging SMS, "Two-way SMS messaging".
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InboundSms {
+    origination_number: String,
+    message_body: String,
+}
+
+impl Function for Optout {
+    const NAME: &'static str = "bdc-optout";
+
+    fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let environment = &setup.environment;
+        environment.check(Self {
+            dynamodb: Client::new(&setup.aws),
+            optout_table: environment.text("OPTOUT_TABLE"),
+            audit_table: environment.text("AUDIT_TABLE"),
+            entropy: setup.entropy.clone(),
+        })
+    }
+
+    async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
+        let notifications: Notifications = serde_json::from_value(event)?;
+        for record in notifications.records {
+            self.take(record.sns, now).await?;
+        }
+        Ok(json!({}))
+    }
+}
+
+impl Optout {
+    async fn take(&self, notification: Notification, now: DateTime<Utc>) -> Result<(), Failure> {
+        let sms: InboundSms = serde_json::from_str(&notification.message)?;
+        let Some(wish) = wish(&sms.message_body) else {
+            count(Self::NAME, "inbound_other", 1);
+            return Ok(());
+        };
+        // A carrier gives the number in E.164, so the default region is never used.
+        let phone = Phone::parse(&sms.origination_number, "GB")?;
+        let row = OptoutRow::new(
+            phone,
+            wish,
+            notification.timestamp,
+            notification.message_id.clone(),
+        );
+        let what = match wish {
+            Wish::Stop => "opted out",
+            Wish::Start => "opted in",
+        };
+        let audit = Audit {
+            subject: &subject(&row.phone),
+            who: Self::NAME,
+            what,
+            before: None,
+            after: None,
+            why: "by text".to_owned(),
+            correlation_id: &notification.message_id,
+        };
+        let step = Step::new(
+            self.entropy.ulid(now),
+            format!("optout:{}", notification.message_id),
+            now,
+        )
+        .note_wish(&self.optout_table, &row)
+        .audit(&self.audit_table, audit);
+        match write(&self.dynamodb, &step).await? {
+            Written::Applied => {
+                tracing::info!(message.id = %notification.message_id, "A customer {what}");
+                Ok(())
+            }
+            // A later wish is known.
+            Written::Stale(_) => Ok(()),
+            Written::Contended => Err("others kept writing".into()),
+        }
+    }
+}

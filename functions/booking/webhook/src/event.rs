@@ -1,0 +1,187 @@
+//! The provider's event, as far as we read it, and what it orders.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use lambda_kit::Problem;
+use paidonce_core::booking::{Command, Payment};
+use paidonce_core::money::Money;
+use paidonce_core::payment::Outcome;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Longer ids than this are not the provider's.
+const ID_BYTES_MAX: usize = 255;
+/// Our booking ids: `bkg_` and a ULID.
+const BOOKING_ID_BYTES: usize = 30;
+
+/// One event. Fields that we don't know are left alone.
+#[derive(Debug, Deserialize)]
+pub struct Event<'a> {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    created: i64,
+    livemode: bool,
+    api_version: Option<String>,
+    account: Option<String>,
+    #[serde(borrow)]
+    data: Data<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Data<'a> {
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Debug, Deserialize)]
+struct Session {
+    id: String,
+    client_reference_id: Option<String>,
+    metadata: Option<BTreeMap<String, String>>,
+    amount_total: Option<Value>,
+    currency: Option<String>,
+    payment_status: Option<String>,
+    /// An id, or the object itself where the account expands it.
+    payment_intent: Option<Value>,
+}
+
+/// What an event is to us.
+#[derive(Debug)]
+pub enum Meaning {
+    /// A type that we don't handle.
+    OtherType,
+    /// About an object that another system made on the same account.
+    OtherProduct,
+    /// Kept in the ledger, and nothing else: another mode or another account.
+    NotForUs(Outcome),
+    Order(Box<PaymentOrder>),
+}
+
+/// What an event orders.
+#[derive(Clone, Debug)]
+pub struct PaymentOrder {
+    pub booking_id: String,
+    pub session_id: String,
+    pub payment_ref: String,
+    pub amount: Option<Money>,
+    pub command: Command,
+}
+
+/// The release train of an API version such as `2026-07-29.dahlia`.
+pub fn train(api_version: &str) -> &str {
+    api_version
+        .split_once('.')
+        .map_or(api_version, |(_, train)| train)
+}
+
+impl<'a> Event<'a> {
+    /// Reads an event from bytes that were verified.
+    ///
+    /// # Errors
+    /// A 400: what is signed and still not an event will not become one.
+    pub fn read(body: &'a [u8]) -> Result<Self, Problem> {
+        let event: Self = serde_json::from_slice(body)
+            .map_err(|_| Problem::new(400, "not_an_event", "The body is not an event."))?;
+        if event.id.is_empty() || event.id.len() > ID_BYTES_MAX {
+            return Err(Problem::new(400, "not_an_event", "The event has no id."));
+        }
+        Ok(event)
+    }
+
+    pub fn train(&self) -> Option<&str> {
+        self.api_version.as_deref().map(train)
+    }
+
+    pub fn created(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp(self.created, 0).unwrap_or_default()
+    }
+
+    /// Says what the event is to a deployment of this mode and account.
+    ///
+    /// # Errors
+    /// A 400 for an object that is not what its type says.
+    pub fn meaning(&self, livemode: bool, account: Option<&str>) -> Result<Meaning, Problem> {
+        let session_event = [
+            "checkout.session.completed",
+            "checkout.session.async_payment_succeeded",
+            "checkout.session.async_payment_failed",
+        ];
+        if !session_event.contains(&self.kind.as_str()) {
+            return Ok(Meaning::OtherType);
+        }
+        if self.livemode != livemode {
+            return Ok(Meaning::NotForUs(Outcome::WrongMode));
+        }
+        if self.account.is_some() && self.account.as_deref() != account {
+            return Ok(Meaning::NotForUs(Outcome::ForeignAccount));
+        }
+        let session: Session = serde_json::from_str(self.data.object.get()).map_err(|_| {
+            Problem::new(400, "not_an_event", "The event's object is not a session.")
+        })?;
+        let Some(booking_id) = session.booking_id() else {
+            return Ok(Meaning::OtherProduct);
+        };
+        Ok(Meaning::Order(Box::new(self.order(&session, booking_id))))
+    }
+
+    fn order(&self, session: &Session, booking_id: String) -> PaymentOrder {
+        let payment_ref = session.payment_ref();
+        let collected = session.payment_status.as_deref() == Some("paid")
+            || self.kind == "checkout.session.async_payment_succeeded";
+        // What was not collected has no amount, so that it can't be taken for the deposit.
+        let amount = session.amount().filter(|_| collected);
+        let command = match (self.kind.as_str(), session.payment_status.as_deref()) {
+            ("checkout.session.async_payment_failed", _) => Command::FailFunds {
+                payment_ref: payment_ref.clone(),
+            },
+            ("checkout.session.completed", Some("unpaid")) => Command::AwaitFunds {
+                payment_ref: payment_ref.clone(),
+            },
+            _ => Command::ReceivePayment(Payment {
+                payment_ref: payment_ref.clone(),
+                amount,
+                paid_at: self.created(),
+            }),
+        };
+        PaymentOrder {
+            booking_id,
+            session_id: session.id.clone(),
+            payment_ref,
+            amount,
+            command,
+        }
+    }
+}
+
+impl Session {
+    /// The booking that the session was made for. Ids of another shape are another product's.
+    fn booking_id(&self) -> Option<String> {
+        let named = self
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.get("booking_id"));
+        let id = named.or(self.client_reference_id.as_ref())?;
+        let ours = id.len() == BOOKING_ID_BYTES
+            && id
+                .strip_prefix("bkg_")
+                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        ours.then(|| id.clone())
+    }
+
+    fn payment_ref(&self) -> String {
+        let intent = match &self.payment_intent {
+            Some(Value::String(id)) => Some(id.as_str()),
+            Some(Value::Object(intent)) => intent.get("id").and_then(Value::as_str),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => None,
+        };
+        intent.unwrap_or(&self.id).to_owned()
+    }
+
+    fn amount(&self) -> Option<Money> {
+        let minor = self.amount_total.as_ref()?.as_i64()?;
+        Money::from_stripe(minor, self.currency.as_deref()?).ok()
+    }
+}

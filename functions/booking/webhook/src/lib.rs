@@ -1,0 +1,118 @@
+//! `bdc-webhook`: takes the payment provider's signed events and confirms bookings.
+//!
+//! Triggered by its Function URL. Touches the event ledger, bookings, outbox and audit; it can't
+//! create a booking or touch a slot, and it is the only role that may write `payment_ref`, so
+//! nobody else can confirm. An event that comes twice finds itself in the ledger, written in the
+//! same step as what it did. If two run at once for one booking, the version condition lets one
+//! write, and the other decides again on the row that came back. Our own failure is a 5xx, so that
+//! the provider sends the event again.
+
+pub mod event;
+mod ledger;
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use chrono::{DateTime, Utc};
+use lambda_kit::{
+    ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, SecretVersions,
+    Setup, answered, count,
+};
+use paidonce_core::booking_step::Tables;
+use paidonce_core::signature::{SignatureError, verify};
+use serde_json::{Value, json};
+
+use crate::event::{Event, Meaning};
+
+/// The largest body that is read, in bytes.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
+
+pub struct Webhook {
+    dynamodb: Client,
+    tables: Tables,
+    payments_table: String,
+    signing: SecretCache,
+    livemode: bool,
+    account: Option<String>,
+    /// The provider's release train, such as `dahlia`.
+    train: String,
+    entropy: Entropy,
+}
+
+impl Function for Webhook {
+    const NAME: &'static str = "bdc-webhook";
+
+    fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let environment = &setup.environment;
+        let api_version = environment.text("PROVIDER_API_VERSION");
+        environment.check(Self {
+            dynamodb: Client::new(&setup.aws),
+            tables: Tables::named(|name| environment.text(name)),
+            payments_table: environment.text("PAYMENTS_TABLE"),
+            signing: SecretCache::new(&setup.aws, environment.text("SIGNING_SECRET")),
+            livemode: environment.parsed("LIVEMODE", true),
+            account: environment.optional("PROVIDER_ACCOUNT"),
+            train: event::train(&api_version).to_owned(),
+            entropy: setup.entropy.clone(),
+        })
+    }
+
+    async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
+        answered(match Request::read(event, BODY_BYTES_MAX)? {
+            Ok(request) => self.respond(&request, now).await,
+            Err(problem) => Err(problem.into()),
+        })
+    }
+}
+
+impl Webhook {
+    async fn respond(&self, request: &Request, now: DateTime<Utc>) -> Result<Reply, Failure> {
+        if request.method != "POST" {
+            return Err(Problem::new(405, "post_only", "Events are posted here.").into());
+        }
+        self.verified(request, now).await?;
+        let event = Event::read(&request.body)?;
+        if event.train() != Some(&self.train) {
+            count(Self::NAME, "api_version_mismatch", 1);
+        }
+        let meaning = event.meaning(self.livemode, self.account.as_deref())?;
+        match meaning {
+            Meaning::OtherType => count(Self::NAME, "event_ignored", 1),
+            Meaning::OtherProduct => count(Self::NAME, "foreign_object", 1),
+            Meaning::NotForUs(outcome) => self.record_only(&event, outcome, now).await?,
+            Meaning::Order(order) => self.carry_out(&event, &order, now).await?,
+        }
+        Ok(Reply::json(200, &json!({"received": true})))
+    }
+
+    /// Checks the signature over the raw bytes, against every active secret.
+    async fn verified(&self, request: &Request, now: DateTime<Utc>) -> Result<(), Failure> {
+        let header = request.header("stripe-signature").unwrap_or_default();
+        let secrets = self.signing.get(now).await?;
+        let mut verdict = check(header, request, &secrets, now);
+        if verdict == Err(SignatureError::Mismatch) {
+            // The secret may just have been rolled.
+            let secrets = self.signing.refreshed(now).await?;
+            verdict = check(header, request, &secrets, now);
+        }
+        match verdict {
+            Ok(()) => Ok(()),
+            Err(SignatureError::NoSecret) => Err(Arc::new(SignatureError::NoSecret).into()),
+            Err(error) => {
+                count(Self::NAME, "signature_fail", 1);
+                tracing::warn!(%error, "Refused an event: {error}");
+                Err(Problem::new(400, "bad_signature", "The signature does not fit.").into())
+            }
+        }
+    }
+}
+
+fn check(
+    header: &str,
+    request: &Request,
+    secrets: &SecretVersions,
+    now: DateTime<Utc>,
+) -> Result<(), SignatureError> {
+    let secrets: Vec<&str> = secrets.all().collect();
+    verify(header, &request.body, &secrets, now).map(|_| ())
+}
