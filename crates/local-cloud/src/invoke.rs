@@ -1,0 +1,145 @@
+//! Invocations: the instance, its clients, and how its handler ends.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_runtime_api::client::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_smithy_types::retry::RetryConfig;
+use aws_types::SdkConfig;
+use aws_types::region::Region;
+use futures::FutureExt;
+use lambda_kit::{Entropy, Environment, Setup};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::cloud::Cloud;
+use crate::error::InvokeError;
+use crate::invocation::{Ending, Invocation, VirtualSleep};
+use crate::messages::Happening;
+use crate::router::Router;
+use crate::template::REGION;
+
+impl Cloud {
+    /// Invokes a function and waits for its answer.
+    ///
+    /// # Errors
+    /// How the invocation failed.
+    pub(crate) async fn invoke(
+        self: &Arc<Self>,
+        function: &str,
+        event: Value,
+    ) -> Result<Value, InvokeError> {
+        let number = self
+            .invocations
+            .fetch_add(1, Ordering::Relaxed)
+            .saturating_add(1);
+        let at = self.clock.now();
+        let name = function.to_owned();
+        self.tell(Happening::InvocationStarted {
+            at,
+            function: name.clone(),
+            invocation: number,
+        });
+        let result = self.run(function, event, number).await;
+        let problem = result.as_ref().err().map(ToString::to_string);
+        if let Some(problem) = &problem {
+            tracing::debug!(function, invocation = number, error = %problem, "An invocation of `{function}` failed");
+        }
+        let at = self.clock.now();
+        self.tell(Happening::InvocationEnded {
+            at,
+            function: name,
+            invocation: number,
+            problem,
+        });
+        result
+    }
+
+    async fn run(
+        self: &Arc<Self>,
+        function: &str,
+        event: Value,
+        number: u64,
+    ) -> Result<Value, InvokeError> {
+        let deployed = self
+            .functions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(function)
+            .cloned();
+        let deployed = deployed.ok_or_else(|| InvokeError::NotInstalled(function.to_owned()))?;
+        let handler = deployed
+            .instance(|made| self.setup(function, made))
+            .map_err(|error| InvokeError::Init {
+                function: function.to_owned(),
+                problem: error.to_string(),
+            })?;
+        let handling =
+            std::panic::AssertUnwindSafe(handler.handle(event, self.clock.now())).catch_unwind();
+        match Invocation::new(number).run(handling).await {
+            Ok(Ok(Ok(answer))) => Ok(answer),
+            Ok(Ok(Err(failure))) => Err(InvokeError::Failed(chain(failure.as_ref()))),
+            Ok(Err(panic)) => Err(InvokeError::Panicked(panic_text(panic.as_ref()))),
+            Err(ending) => {
+                deployed.throw_away();
+                Err(match ending {
+                    Ending::Crash => InvokeError::Crashed,
+                    Ending::TimeOut => InvokeError::TimedOut,
+                })
+            }
+        }
+    }
+
+    /// What the `made`th instance of a function is made from.
+    pub(crate) fn setup(self: &Arc<Self>, function: &str, made: u64) -> Setup {
+        let spec = self.stack.functions.get(function);
+        let environment = spec
+            .map(|spec| spec.environment.clone())
+            .unwrap_or_default();
+        let digest = Sha256::digest(format!("{} {function} {made}", self.seed));
+        let seed = digest
+            .iter()
+            .take(8)
+            .fold(0_u64, |seed, byte| (seed << 8) | u64::from(*byte));
+        Setup {
+            environment: Environment::new(environment),
+            aws: self.sdk_config(function, Router::of_function(self, function)),
+            entropy: Entropy::seeded(seed),
+        }
+    }
+
+    pub(crate) fn sdk_config(&self, caller: &str, router: Router) -> SdkConfig {
+        // The SDK's jitter has no seed, so it is kept too short to decide whether a time-out comes.
+        let retries = RetryConfig::standard()
+            .with_max_attempts(3)
+            .with_initial_backoff(Duration::from_millis(1));
+        let credentials = Credentials::new(caller, "local", None, None, "local-cloud");
+        SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(REGION))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .http_client(router)
+            .sleep_impl(VirtualSleep)
+            .time_source(self.clock.clone())
+            .retry_config(retries)
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .build()
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+        .to_owned()
+}
