@@ -1,0 +1,161 @@
+//! The console at `/`: the town on one page, and the buttons to push it along.
+//!
+//! It shows names, numbers and texts: all of it is the developer's own local data.
+
+mod view;
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::{Method, Request};
+use lambda_kit::Problem;
+use minijinja::{Environment, context};
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use super::answer::{Answered, BODY_BYTES_MAX, bytes_of, html};
+use super::at_hand::Example;
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    templates
+        .add_template("console.html", include_str!("console.html"))
+        .expect("a template that a test renders");
+    templates
+});
+
+pub(crate) fn router() -> Router<Shared> {
+    Router::new()
+        .route("/book", post(book))
+        .route("/order", post(order))
+        .route("/clock", post(clock))
+}
+
+pub(crate) async fn show(State(dev): State<Shared>) -> Answered {
+    page(&dev, 200, None)
+}
+
+/// The page, with what went wrong on top if something did.
+fn page(dev: &Shared, status: u16, problem: Option<&str>) -> Answered {
+    let nonce = random(dev);
+    let now = dev.fleet.cloud.clock().now();
+    let example = Example::for_venue(&dev.venue, now);
+    let page = context! {
+        nonce,
+        problem,
+        venue => dev.venue.name,
+        zone => dev.venue.zone.name(),
+        resources => dev.venue.resources.iter().map(|resource| &resource.id).collect::<Vec<_>>(),
+        starts_at => example.as_ref().map(Example::starts_at),
+        party => example.as_ref().map(|example| example.party),
+        // One form is one booking, however often it is sent.
+        form_key => random(dev),
+        town => view::town(dev),
+    };
+    let rendered = TEMPLATES
+        .get_template("console.html")
+        .and_then(|template| template.render(page));
+    match rendered {
+        Ok(body) => Ok(html(status, body, &nonce)),
+        Err(error) => Err(Problem::new(500, "unrendered", &error.to_string()).into()),
+    }
+}
+
+fn random(dev: &Shared) -> String {
+    dev.entropy.ulid(dev.fleet.cloud.clock().now()).to_string()
+}
+
+/// Reads a form; of two fields of one name the last counts.
+async fn form(body: Body) -> Result<Map<String, Value>, Problem> {
+    let bytes = bytes_of(body, BODY_BYTES_MAX).await?;
+    let fields = form_urlencoded::parse(&bytes);
+    Ok(fields
+        .map(|(name, value)| (name.into_owned(), json!(value)))
+        .collect())
+}
+
+fn text<'a>(form: &'a Map<String, Value>, field: &str) -> &'a str {
+    form.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+async fn book(State(dev): State<Shared>, body: Body) -> Answered {
+    let mut wish = form(body).await?;
+    let key = text(&wish, "form_key").to_owned();
+    wish.remove("form_key");
+    wish.insert("source".to_owned(), json!("form"));
+    let party = text(&wish, "party").parse::<u32>().ok();
+    wish.insert("party".to_owned(), json!(party));
+    let token = dev.fleet.tokens().form;
+    ask_intake(&dev, "/bookings", &token, Some(&key), &Value::Object(wish)).await
+}
+
+async fn order(State(dev): State<Shared>, body: Body) -> Answered {
+    let form = form(body).await?;
+    let (order, body) = match text(&form, "order") {
+        "came" => ("attendance", json!({"attended": true})),
+        "missed" => ("attendance", json!({"attended": false})),
+        _ => ("cancel", json!({"by": "customer"})),
+    };
+    let id: String = text(&form, "booking_id")
+        .chars()
+        .filter(|character| character.is_ascii_alphanumeric() || *character == '_')
+        .collect();
+    let path = format!("/bookings/{id}/{order}");
+    ask_intake(&dev, &path, &dev.fleet.tokens().staff, None, &body).await
+}
+
+/// Sends what the page asks for where everyone else sends it, and shows how that ended.
+async fn ask_intake(
+    dev: &Shared,
+    path: &str,
+    token: &str,
+    key: Option<&str>,
+    body: &Value,
+) -> Answered {
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json");
+    if let Some(key) = key {
+        request = request.header("idempotency-key", key);
+    }
+    let request = request
+        .body(Bytes::from(body.to_string()))
+        .map_err(|error| Problem::new(400, "bad_form", &error.to_string()))?;
+    let answer = dev.call("bdc-intake", request).await?;
+    if answer.status().is_success() {
+        let now = dev.fleet.cloud.clock().now();
+        dev.move_clock(now).await;
+        return Ok(back());
+    }
+    let answered: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let problem = answered["detail"]
+        .as_str()
+        .unwrap_or("The intake did not answer.");
+    page(dev, answer.status().as_u16(), Some(problem))
+}
+
+async fn clock(State(dev): State<Shared>, body: Body) -> Answered {
+    let form = form(body).await?;
+    let cloud = &dev.fleet.cloud;
+    let now = cloud.clock().now();
+    let to = match text(&form, "by") {
+        "hour" => now + TimeDelta::hours(1),
+        "day" => now + TimeDelta::days(1),
+        "deadline" => view::next_deadline(&dev).unwrap_or(now),
+        _ => cloud.next_due().unwrap_or(now),
+    };
+    dev.move_clock(to).await;
+    Ok(back())
+}
+
+fn back() -> Response {
+    Redirect::to("/").into_response()
+}

@@ -1,0 +1,137 @@
+//! The port: what comes in goes to a function, the provider, the controls or the console.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{any, get};
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{Method, Uri};
+use lambda_kit::Problem;
+
+use super::answer::{Answered, Refusal, bytes_of, not_found};
+use super::{Shared, console, control, origin};
+
+/// What a Function URL takes; more is refused as AWS does.
+const URL_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
+const PROVIDER_BODY_BYTES_MAX: usize = 256 * 1024;
+
+pub(crate) fn router(dev: Shared) -> Router {
+    let local = Router::new()
+        .route("/", get(console::show))
+        .nest("/_local", control::router())
+        .layer(middleware::from_fn(origin::only_own));
+    Router::new()
+        .merge(local)
+        .route("/url/{function}", any(to_function))
+        .route("/url/{function}/", any(to_function))
+        .route("/url/{function}/{*path}", any(to_function))
+        .route("/stripe/{*path}", any(to_provider))
+        .route("/pay/{id}", any(to_hosted_page))
+        .fallback(async || Refusal::from(not_found()))
+        .method_not_allowed_fallback(async || {
+            Refusal::from(Problem::new(
+                405,
+                "method_not_allowed",
+                "This can't be done here.",
+            ))
+        })
+        .with_state(dev)
+}
+
+async fn to_function(State(dev): State<Shared>, request: Request) -> Answered {
+    let path = request.uri().path().to_owned();
+    let function = path.split('/').nth(2).unwrap_or_default().to_owned();
+    let request = buffered(request, &format!("/url/{function}"), URL_BODY_BYTES_MAX).await?;
+    let (method, shown) = (request.method().clone(), request.uri().path().to_owned());
+    let response = dev.call(&function, request).await?;
+    tell_refusal(&dev, &function, &method, &shown, &response);
+    Ok(response.map(Body::from))
+}
+
+async fn to_provider(State(dev): State<Shared>, request: Request) -> Answered {
+    let request = buffered(request, "/stripe", PROVIDER_BODY_BYTES_MAX).await?;
+    let (method, shown) = (request.method().clone(), request.uri().path().to_owned());
+    let response = dev
+        .fleet
+        .sandbox
+        .call(request, dev.fleet.cloud.clock().now());
+    dev.activity.notify_one();
+    tell_refusal(&dev, "provider", &method, &shown, &response);
+    Ok(response.map(Body::from))
+}
+
+async fn to_hosted_page(
+    State(dev): State<Shared>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Answered {
+    let request = buffered(request, "", PROVIDER_BODY_BYTES_MAX).await?;
+    let method = request.method().clone();
+    let response = dev
+        .fleet
+        .sandbox
+        .page(request, dev.fleet.cloud.clock().now());
+    dev.activity.notify_one();
+    tell_refusal(&dev, "provider", &method, &format!("/pay/{id}"), &response);
+    Ok(response.map(Body::from))
+}
+
+/// The request with its whole body, and its path relative to `prefix`.
+async fn buffered(
+    request: Request,
+    prefix: &str,
+    bytes_max: usize,
+) -> Result<http::Request<Bytes>, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let body = bytes_of(body, bytes_max).await?;
+    parts.uri = relative(&parts.uri, prefix).ok_or_else(not_found)?;
+    Ok(http::Request::from_parts(parts, body))
+}
+
+fn relative(uri: &Uri, prefix: &str) -> Option<Uri> {
+    let path = uri.path().strip_prefix(prefix)?;
+    let path = if path.is_empty() { "/" } else { path };
+    let text = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    text.parse::<PathAndQuery>().ok().map(Uri::from)
+}
+
+/// What went wrong from a caller's point of view is worth a line; what went well tells itself.
+fn tell_refusal(dev: &Shared, who: &str, method: &Method, path: &str, response: &Response<Bytes>) {
+    let status = response.status();
+    if !(status.is_client_error() || status.is_server_error()) {
+        return;
+    }
+    let body: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    let code = [&body["code"], &body["error"]["code"]]
+        .into_iter()
+        .find_map(|code| code.as_str())
+        .map(|code| format!(" {code}"))
+        .unwrap_or_default();
+    dev.terminal.fact(
+        who,
+        &format!("{method} {path} answered {}{code}", status.as_u16()),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_relative_to_the_url_and_keeps_its_escapes() {
+        let relative = |uri: &str| relative(&uri.parse().unwrap(), "/url/bdc-intake").unwrap();
+        assert_eq!(relative("/url/bdc-intake"), "/");
+        assert_eq!(relative("/url/bdc-intake/"), "/");
+        assert_eq!(
+            relative("/url/bdc-intake/slots?from=2026-07-11&x=%2F"),
+            "/slots?from=2026-07-11&x=%2F"
+        );
+        assert_eq!(relative("/url/bdc-intake/a%2Fb"), "/a%2Fb");
+    }
+}

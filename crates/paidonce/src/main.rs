@@ -1,0 +1,62 @@
+//! `paidonce`: the fleet on one machine.
+
+mod dev;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Takes deposits for bookings, once each, however often the world repeats itself.
+///
+/// Without a command, this is `paidonce dev`.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    dev: dev::DevArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run every function, the local cloud and a payment provider in this process.
+    ///
+    /// No account, no network, no real money, no real texts. Bookings, messages and the clock are
+    /// at the address that is printed at the start; Ctrl-C ends it.
+    Dev(dev::DevArguments),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let dev = match arguments.command {
+        Some(Command::Dev(dev)) => dev,
+        None => arguments.dev,
+    };
+    match dev::run(dev).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            dev::complain(error.as_ref());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dev_is_what_runs_without_a_command() {
+        let bare = Arguments::parse_from(["paidonce", "--time-scale", "60"]);
+        assert!(bare.command.is_none() && bare.dev.time_scale == 60);
+        let named = Arguments::parse_from(["paidonce", "dev", "--listen", "127.0.0.1:1"]);
+        assert!(matches!(named.command, Some(Command::Dev(dev)) if dev.listen.port() == 1));
+    }
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+}

@@ -1,0 +1,3 @@
+//! The fleet's stories, one file each.
+
+mod booking_flow;
