@@ -1,6 +1,6 @@
 //! Counts every call, and remembers which permissions were used or missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
@@ -43,16 +43,33 @@ pub struct Denied {
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Counts>);
 
+/// How many calls are remembered one by one; older ones only count.
+const CALLS_KEPT: usize = 100_000;
+
+/// Calls and request units by function, service and operation.
+type Totals = BTreeMap<String, BTreeMap<String, (u64, f64)>>;
+
 #[derive(Debug, Default)]
 struct Counts {
-    calls: Vec<Call>,
+    calls: VecDeque<Call>,
+    totals: Totals,
     denied: Vec<Denied>,
     used: BTreeMap<String, BTreeSet<Used>>,
 }
 
 impl Meter {
     pub(crate) fn record(&self, call: Call) {
-        self.counts().calls.push(call);
+        let mut counts = self.counts();
+        let operations = counts.totals.entry(call.function.clone()).or_default();
+        let total = operations
+            .entry(format!("{} {}", call.service, call.operation))
+            .or_default();
+        total.0 = total.0.saturating_add(1);
+        total.1 += call.units.unwrap_or_default();
+        if counts.calls.len() == CALLS_KEPT {
+            counts.calls.pop_front();
+        }
+        counts.calls.push_back(call);
     }
 
     pub(crate) fn use_permissions(&self, function: &str, used: Vec<Used>) {
@@ -68,11 +85,13 @@ impl Meter {
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {
-        self.counts().calls.clone()
+        self.counts().calls.iter().cloned().collect()
     }
 
     pub(crate) fn clear_calls(&self) {
-        self.counts().calls.clear();
+        let mut counts = self.counts();
+        counts.calls.clear();
+        counts.totals.clear();
     }
 
     pub(crate) fn denied(&self) -> Vec<Denied> {
@@ -89,15 +108,7 @@ impl Meter {
 
     /// `{"bdc-intake": {"dynamodb PutItem": {"calls": 2, "units": 4.0}}}`.
     pub(crate) fn by_function(&self) -> Value {
-        let mut totals: BTreeMap<String, BTreeMap<String, (u64, f64)>> = BTreeMap::new();
-        for call in &self.counts().calls {
-            let operations = totals.entry(call.function.clone()).or_default();
-            let total = operations
-                .entry(format!("{} {}", call.service, call.operation))
-                .or_default();
-            total.0 = total.0.saturating_add(1);
-            total.1 += call.units.unwrap_or_default();
-        }
+        let totals = self.counts().totals.clone();
         let operations = |(name, (calls, units)): (String, (u64, f64))| {
             (name, json!({"calls": calls, "units": units}))
         };
