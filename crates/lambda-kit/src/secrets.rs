@@ -47,7 +47,15 @@ pub struct SecretError(#[source] Box<SdkError<GetSecretValueError>>);
 pub struct SecretCache {
     client: Client,
     secret_id: String,
-    kept: Mutex<Option<(DateTime<Utc>, SecretVersions)>>,
+    kept: Mutex<Option<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    read_at: DateTime<Utc>,
+    /// When something that did not match last caused a read.
+    refreshed_at: Option<DateTime<Utc>>,
+    versions: SecretVersions,
 }
 
 impl SecretCache {
@@ -64,31 +72,45 @@ impl SecretCache {
     /// # Errors
     /// If Secrets Manager did not give the current version.
     pub async fn get(&self, now: DateTime<Utc>) -> Result<SecretVersions, SecretError> {
-        self.newer_than(now - KEPT_FOR, now).await
+        // Held over the call on purpose: a burst of requests fetches once.
+        let mut kept = self.kept.lock().await;
+        if let Some(kept) = &*kept
+            && now - kept.read_at < KEPT_FOR
+        {
+            return Ok(kept.versions.clone());
+        }
+        let versions = self.fetch().await?;
+        let refreshed_at = kept.as_ref().and_then(|kept| kept.refreshed_at);
+        *kept = Some(Kept {
+            read_at: now,
+            refreshed_at,
+            versions: versions.clone(),
+        });
+        Ok(versions)
     }
 
-    /// Returns the active versions after something did not match the ones in memory.
+    /// Returns the active versions after something did not match the ones in memory: read anew,
+    /// but at most twice a minute, whatever a flood of garbage does.
     ///
     /// # Errors
     /// As [`SecretCache::get`].
     pub async fn refreshed(&self, now: DateTime<Utc>) -> Result<SecretVersions, SecretError> {
-        self.newer_than(now - REFRESHED_AT_MOST_EVERY, now).await
-    }
-
-    async fn newer_than(
-        &self,
-        oldest: DateTime<Utc>,
-        now: DateTime<Utc>,
-    ) -> Result<SecretVersions, SecretError> {
-        // Held over the call on purpose: a burst of requests fetches once.
         let mut kept = self.kept.lock().await;
-        if let Some((read_at, versions)) = &*kept
-            && *read_at > oldest
-        {
-            return Ok(versions.clone());
+        if let Some(kept) = &*kept {
+            let just_read = kept.read_at >= now;
+            let recently = kept
+                .refreshed_at
+                .is_some_and(|at| now - at < REFRESHED_AT_MOST_EVERY);
+            if just_read || recently {
+                return Ok(kept.versions.clone());
+            }
         }
         let versions = self.fetch().await?;
-        *kept = Some((now, versions.clone()));
+        *kept = Some(Kept {
+            read_at: now,
+            refreshed_at: Some(now),
+            versions: versions.clone(),
+        });
         Ok(versions)
     }
 
