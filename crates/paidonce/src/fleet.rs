@@ -1,22 +1,19 @@
 //! One town: the cloud with every function of the template installed, and the provider beside it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use local_cloud::{CloudError, LocalCloud, Options};
 use sandbox::Sandbox;
-use serde_json::{Value, json};
 
+use crate::local_secrets::{
+    LINK_SECRET, PROVIDER_SECRET, SIGNING_SECRET, TOKENS_SECRET, Tokens, set_local_secrets,
+};
 use crate::provider_door::{Kinds, ProviderDoor};
 
 const TEMPLATE: &str = include_str!("../../../template.yaml");
-
-const TOKENS_SECRET: &str = "bdc-tokens";
-const SIGNING_SECRET: &str = "bdc-signing-key";
-const PROVIDER_SECRET: &str = "bdc-provider-key";
-const LINK_SECRET: &str = "bdc-link-key";
 
 /// The file of the provider's state, beside the cloud's own files.
 const SANDBOX_FILE: &str = "sandbox.json";
@@ -71,15 +68,6 @@ impl FleetOptions {
         parameters.extend(self.parameters.clone());
         parameters
     }
-}
-
-/// The bearer tokens that the intake takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tokens {
-    /// Of the booking source `form`.
-    pub form: String,
-    /// Of the staff, `front-of-house`.
-    pub staff: String,
 }
 
 /// The fleet could not be started or saved.
@@ -166,15 +154,7 @@ impl Fleet {
 
     /// The tokens as the secret has them now.
     pub fn tokens(&self) -> Tokens {
-        let secrets = self.cloud.secrets();
-        let text = secrets.get(TOKENS_SECRET).map_or("", String::as_str);
-        let tokens: Value = serde_json::from_str(text).unwrap_or_default();
-        let token =
-            |group: &str, name: &str| tokens[group][name].as_str().unwrap_or_default().to_owned();
-        Tokens {
-            form: token("sources", "form"),
-            staff: token("staff", "front-of-house"),
-        }
+        Tokens::of(&self.secret(TOKENS_SECRET))
     }
 
     /// The key that signs customers' links.
@@ -197,8 +177,8 @@ impl Fleet {
     }
 
     /// The file that keeps the provider's state, if there is a folder for it.
-    pub fn sandbox_file(&self) -> Option<&PathBuf> {
-        self.sandbox_file.as_ref()
+    pub fn sandbox_file(&self) -> Option<&Path> {
+        self.sandbox_file.as_deref()
     }
 
     fn secret(&self, name: &str) -> String {
@@ -219,24 +199,6 @@ impl Fleet {
         self.sandbox
             .restore(snapshot)
             .map_err(|error| problem(error.to_string()))
-    }
-}
-
-/// Made-up values, long enough for the functions; they open nothing outside this process.
-fn set_local_secrets(cloud: &LocalCloud) {
-    let tokens = json!({
-        "sources": {"form": "local-form-token-0001"},
-        "staff": {"front-of-house": "local-staff-token-0001"},
-    });
-    let secrets = [
-        (TOKENS_SECRET, tokens.to_string()),
-        (SIGNING_SECRET, "whsec_local".to_owned()),
-        (PROVIDER_SECRET, "rk_test_local".to_owned()),
-        (LINK_SECRET, "link-key-for-local-use-0123456789".to_owned()),
-    ];
-    for (name, value) in secrets {
-        cloud.set_secret(name, &value);
-        cloud.remove_previous(name);
     }
 }
 
@@ -271,6 +233,7 @@ fn sandbox_for(
 mod tests {
     use bytes::Bytes;
     use http::{Request, Response};
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -4,6 +4,8 @@
 //! has a clock of its own or opens a port; whoever holds the fleet moves its time.
 
 mod fleet;
+mod local_secrets;
 mod provider_door;
 
-pub use fleet::{Fleet, FleetError, FleetOptions, Tokens};
+pub use fleet::{Fleet, FleetError, FleetOptions};
+pub use local_secrets::Tokens;

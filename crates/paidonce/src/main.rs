@@ -6,11 +6,17 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+const EXAMPLES: &str = "\
+Examples:
+  paidonce                       the fleet in memory, at http://127.0.0.1:8787/
+  paidonce --state .paidonce     everything is kept over a restart
+  paidonce --time-scale 3600     an hour passes each second";
+
 /// Takes deposits for bookings, once each, however often the world repeats itself.
 ///
 /// Without a command, this is `paidonce dev`.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

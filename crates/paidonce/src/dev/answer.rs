@@ -46,7 +46,7 @@ pub(crate) fn json(body: &impl Serialize) -> Answered {
 pub(crate) fn html(status: u16, body: String, nonce: &str) -> Response {
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; \
-         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+         connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     );
     let mut response = answer(status, "text/html; charset=utf-8", body);
     if let Ok(policy) = policy.try_into() {

@@ -1,6 +1,6 @@
 //! A booking that can be made right away, for the greeting and the console.
 
-use chrono::{DateTime, Datelike, Days, NaiveDateTime, NaiveTime, Utc, Weekday};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Utc, Weekday};
 use paidonce_core::local_time::at_wall;
 use paidonce_core::venue::{Resource, Venue};
 
@@ -19,15 +19,20 @@ pub(crate) struct Example {
 
 impl Example {
     /// For the venue's first resource: 20:00 on the Saturday after next, or else the first start
-    /// after it at which the venue is open.
-    pub(crate) fn for_venue(venue: &Venue, now: DateTime<Utc>) -> Option<Self> {
+    /// after it at which the venue is open, on a day that has none of the slots in `taken`.
+    pub(crate) fn for_venue(venue: &Venue, now: DateTime<Utc>, taken: &[String]) -> Option<Self> {
         let resource = venue.resources.first()?;
         let today = now.with_timezone(&venue.zone).date_naive();
         let from_saturday = u64::from(today.weekday().days_since(Weekday::Sat));
         let saturday = today.checked_add_days(Days::new(14 - from_saturday))?;
         let days = (0..DAYS_TRIED).filter_map(|days| saturday.checked_add_days(Days::new(days)));
+        let is_free = |day: &NaiveDate| {
+            let slots_of_day = format!("{}#{day}", resource.id);
+            !taken.iter().any(|slot| slot.starts_with(&slots_of_day))
+        };
         let hours = [20, 19, 18, 21, 12, 14, 16, 10, 9];
         let starts_at = days
+            .filter(is_free)
             .flat_map(|day| hours.map(|hour| day.and_time(time(hour))))
             .find(|start| is_bookable(resource, venue, *start))?;
         Some(Self {
@@ -48,7 +53,7 @@ impl Example {
             r#"curl {intake_url}bookings \
   -H 'Authorization: Bearer {token}' \
   -H 'Content-Type: application/json' \
-  -H 'Idempotency-Key: first-try' \
+  -H 'Idempotency-Key: try-{starts_at}' \
   -d '{{"resource": "{resource}", "starts_at": "{starts_at}", "party": {party},
        "name": "Ada", "phone": "07700 900123", "source": "form"}}'"#
         )
@@ -78,11 +83,19 @@ mod tests {
     fn the_saturday_after_next_is_eight_to_fourteen_days_away() {
         for day in 1..=7 {
             let now: DateTime<Utc> = format!("2026-06-{day:02}T12:00:00Z").parse().unwrap();
-            let example = Example::for_venue(&venue(), now).unwrap();
+            let example = Example::for_venue(&venue(), now, &[]).unwrap();
             let days = (example.starts_at.date() - now.date_naive()).num_days();
             assert_eq!(example.starts_at.weekday(), Weekday::Sat);
             assert!((8..=14).contains(&days), "{days}");
         }
+    }
+
+    #[test]
+    fn a_day_with_bookings_is_passed_over() {
+        let now = "2026-06-01T12:00:00Z".parse().unwrap();
+        let taken = ["table-4#2026-06-13T20:00".to_owned()];
+        let example = Example::for_venue(&venue(), now, &taken).unwrap();
+        assert_eq!(example.starts_at(), "2026-06-14T20:00");
     }
 
     #[test]
@@ -96,7 +109,7 @@ mod tests {
             ..monday
         }];
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        let example = Example::for_venue(&venue, now).unwrap();
+        let example = Example::for_venue(&venue, now, &[]).unwrap();
         assert_eq!(example.starts_at(), "2026-06-15T20:00");
     }
 }

@@ -15,19 +15,18 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::Problem;
-use local_cloud::{CloudError, FaultRule, Settled};
+use local_cloud::{CloudError, Settled};
 use paidonce_core::local_time::stamp;
 use paidonce_core::phone::Phone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answered, json, read_json};
-use super::{Shared, console};
+use super::{Shared, console, fault_plan};
 
 /// How far one request may move the clock.
-const MOVE_MAX: TimeDelta = TimeDelta::days(2 * 366);
+const MOVE_MAX: TimeDelta = TimeDelta::days(366);
 const SMS_CHARACTERS_MAX: usize = 1_600;
-const FAULT_RULES_MAX: usize = 100;
 
 pub(crate) fn router() -> Router<Shared> {
     Router::new()
@@ -41,7 +40,7 @@ pub(crate) fn router() -> Router<Shared> {
         .route("/secrets", get(secrets))
         .route("/calls", get(calls))
         .route("/sms", post(sms))
-        .route("/faults", get(faults).post(add_faults).delete(clear_faults))
+        .route("/faults", fault_plan::routes())
         .nest("/console", console::router())
 }
 
@@ -71,6 +70,8 @@ struct Move {
 async fn move_clock(State(dev): State<Shared>, body: Body) -> Answered {
     let wanted: Move = read_json(body).await?;
     let to = destination(&wanted, dev.fleet.cloud.clock().now())?;
+    dev.terminal
+        .fact("clock", &format!("moves to {}", stamp(to)));
     let settled = dev.move_clock(to).await;
     json(&moved(dev.fleet.cloud.clock().now(), settled))
 }
@@ -82,7 +83,7 @@ fn moved(now: DateTime<Utc>, settled: Settled) -> Value {
 /// Where a move leads.
 fn destination(wanted: &Move, now: DateTime<Utc>) -> Result<DateTime<Utc>, Problem> {
     let too_far = |field| {
-        let detail = "The clock moves by at most two years at a time.";
+        let detail = "The clock moves by at most 366 days at a time.";
         Problem::field(field, "too_far", detail)
     };
     match (&wanted.advance_s, &wanted.to) {
@@ -201,69 +202,6 @@ async fn sms(State(dev): State<Shared>, body: Body) -> Answered {
     json(&moved(dev.fleet.cloud.clock().now(), settled))
 }
 
-async fn faults(State(dev): State<Shared>) -> Answered {
-    json(&json!({ "faults": dev.fleet.cloud.faults().rules() }))
-}
-
-/// Adds one rule, or the rules of an array: all of them, or none.
-async fn add_faults(State(dev): State<Shared>, body: Body) -> Answered {
-    let given: Value = read_json(body).await?;
-    let given = match given {
-        Value::Array(rules) => rules,
-        rule @ (Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Object(_)) => vec![rule],
-    };
-    let plan = dev.fleet.cloud.faults();
-    if plan.rules().len() + given.len() > FAULT_RULES_MAX {
-        let detail = format!("At most {FAULT_RULES_MAX} rules; DELETE clears them.");
-        return Err(Problem::new(422, "too_many_faults", &detail).into());
-    }
-    let functions = dev.fleet.cloud.functions();
-    let rules: Result<Vec<_>, _> = given
-        .into_iter()
-        .map(|rule| fault_rule(rule, &functions))
-        .collect();
-    for rule in rules? {
-        plan.add(rule);
-    }
-    faults(State(dev)).await
-}
-
-fn fault_rule(given: Value, functions: &[String]) -> Result<FaultRule, Problem> {
-    let known = ["function", "operation", "nth", "times", "fault"];
-    let mut fields = given.as_object().into_iter().flat_map(|rule| rule.keys());
-    if let Some(unknown) = fields.find(|field| !known.contains(&field.as_str())) {
-        let detail = format!(
-            "A rule has no field `{unknown}`; it has {}.",
-            known.join(", ")
-        );
-        return Err(Problem::new(422, "unknown_field", &detail));
-    }
-    let rule: FaultRule = serde_json::from_value(given).map_err(|error| {
-        let detail = format!("The rule does not fit: {error}.");
-        Problem::field("fault", "invalid_rule", &detail)
-    })?;
-    if rule.nth == 0 || rule.times == 0 {
-        let detail = "`nth` and `times` count from 1.";
-        return Err(Problem::field("nth", "out_of_range", detail));
-    }
-    match &rule.function {
-        Some(function) if !functions.contains(function) => {
-            let detail = format!("There is no function `{function}`.");
-            Err(Problem::field("function", "unknown_function", &detail))
-        }
-        Some(_) | None => Ok(rule),
-    }
-}
-
-async fn clear_faults(State(dev): State<Shared>) -> Answered {
-    dev.fleet.cloud.faults().clear();
-    faults(State(dev)).await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,26 +254,6 @@ mod tests {
         assert_eq!(
             refused(json!({"to": "tomorrow"})),
             ("unreadable_time", Some("to"))
-        );
-    }
-
-    #[test]
-    fn a_rule_of_faults_is_checked() {
-        let functions = ["bdc-intake".to_owned()];
-        let refused = |rule| fault_rule(rule, &functions).map_err(|problem| problem.code);
-        assert!(refused(json!({"operation": "Publish", "fault": "answer_lost"})).is_ok());
-        assert_eq!(refused(json!({"fault": "gone"})), Err("invalid_rule"));
-        assert_eq!(
-            refused(json!({"fault": "slow", "nth": 0})),
-            Err("out_of_range")
-        );
-        assert_eq!(
-            refused(json!({"fault": "slow", "functions": "x"})),
-            Err("unknown_field")
-        );
-        assert_eq!(
-            refused(json!({"fault": "slow", "function": "x"})),
-            Err("unknown_function")
         );
     }
 }

@@ -46,8 +46,12 @@ async fn to_function(State(dev): State<Shared>, request: Request) -> Answered {
     let function = path.split('/').nth(2).unwrap_or_default().to_owned();
     let request = buffered(request, &format!("/url/{function}"), URL_BODY_BYTES_MAX).await?;
     let (method, shown) = (request.method().clone(), request.uri().path().to_owned());
+    let complaints = dev.terminal.complaints();
     let response = dev.call(&function, request).await?;
-    tell_refusal(&dev, &function, &method, &shown, &response);
+    // A refusal that the function has logged is told already.
+    if dev.terminal.complaints() == complaints {
+        tell_refusal(&dev, &function, &method, &shown, &response);
+    }
     Ok(response.map(Body::from))
 }
 
@@ -121,7 +125,55 @@ fn tell_refusal(dev: &Shared, who: &str, method: &Method, path: &str, response: 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use paidonce::{Fleet, FleetOptions};
+    use paidonce_core::venue::{BUILT_IN, Venue};
+    use serde_json::{Value, json};
+    use tower::ServiceExt;
+
     use super::*;
+    use crate::dev::Dev;
+    use crate::dev::terminal::Terminal;
+
+    /// A command whose clock stands still, from noon on 1 June 2026.
+    struct Port(Shared);
+
+    impl Port {
+        fn open() -> Self {
+            let start = "2026-06-01T12:00:00Z".parse().unwrap();
+            let fleet = Fleet::start(FleetOptions::starting(start)).unwrap();
+            let venue = Venue::from_json(BUILT_IN).unwrap();
+            Self(Arc::new(Dev::of(fleet, venue, Terminal::silent(), 0)))
+        }
+
+        async fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+            let token = self.0.fleet.tokens().form;
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header("authorization", format!("Bearer {token}"))
+                .header("content-type", "application/json")
+                .body(Body::from(body.to_owned()))
+                .unwrap();
+            let answer = router(Arc::clone(&self.0)).oneshot(request).await.unwrap();
+            let status = answer.status().as_u16();
+            let body = bytes_of(answer.into_body(), 1_000_000).await.unwrap();
+            (status, String::from_utf8(body.to_vec()).unwrap())
+        }
+
+        async fn json(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+            let (status, body) = self.send(method, path, body).await;
+            (status, serde_json::from_str(&body).unwrap())
+        }
+
+        async fn book(&self, name: &str) -> (u16, Value) {
+            let wish = json!({"resource": "table-4", "starts_at": "2026-07-11T20:00", "party": 2,
+                "name": name, "phone": "07700 900123", "source": "form"});
+            self.json("POST", "/url/bdc-intake/bookings", &wish.to_string())
+                .await
+        }
+    }
 
     #[test]
     fn a_path_is_relative_to_the_url_and_keeps_its_escapes() {
@@ -133,5 +185,52 @@ mod tests {
             "/slots?from=2026-07-11&x=%2F"
         );
         assert_eq!(relative("/url/bdc-intake/a%2Fb"), "/a%2Fb");
+    }
+
+    #[tokio::test]
+    async fn a_booking_is_texted_and_let_go_a_day_later() {
+        let port = Port::open();
+        assert_eq!(port.book("Ada").await.0, 201);
+        let day = r#"{"advance_s": 87000}"#;
+        let (status, moved) = port.json("POST", "/_local/clock", day).await;
+        assert_eq!(
+            (status, &moved["now"]),
+            (200, &json!("2026-06-02T12:10:00Z"))
+        );
+        let (_, sent) = port.json("GET", "/_local/messages", "").await;
+        let sent = sent["messages"].as_array().unwrap();
+        let kinds: Vec<_> = sent.iter().map(|message| &message["kind"]).collect();
+        assert_eq!(kinds, ["deposit_request", "reminder", "released"]);
+        let (_, table) = port.json("GET", "/_local/tables/bdc-bookings", "").await;
+        assert_eq!(table["rows"][0]["state"], "RELEASED");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_a_problem_document() {
+        let port = Port::open();
+        let asked = [
+            ("GET", "/nothing", 404, "not_found"),
+            ("GET", "/_local/tables/nothing", 404, "unknown_table"),
+            ("DELETE", "/_local/clock", 405, "method_not_allowed"),
+            ("POST", "/_local/clock", 400, "invalid_json"),
+        ];
+        for (method, path, status, code) in asked {
+            let (answered, problem) = port.json(method, path, "").await;
+            assert_eq!(
+                (answered, &problem["code"]),
+                (status, &json!(code)),
+                "{path}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_console_shows_a_booking_and_runs_no_markup_from_outside() {
+        let port = Port::open();
+        assert_eq!(port.book("<b>Ada</b>").await.0, 201);
+        let (status, page) = port.send("GET", "/", "").await;
+        assert_eq!(status, 200);
+        assert!(page.contains("&lt;b&gt;Ada") && !page.contains("<b>Ada"));
+        assert!(page.contains("PENDING") && page.contains("Pay link"));
     }
 }

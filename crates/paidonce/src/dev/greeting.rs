@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::Dev;
-use super::at_hand::Example;
 use super::terminal::Look;
 
 pub(crate) fn print(dev: &Dev, listen: SocketAddr) {
@@ -49,7 +48,7 @@ pub(crate) fn print(dev: &Dev, listen: SocketAddr) {
         "clock",
         &now.format("%a %-d %b %Y %H:%M:%S UTC").to_string(),
     );
-    if let Some(example) = Example::for_venue(&dev.venue, now) {
+    if let Some(example) = dev.example() {
         terminal.print("\nMake a booking:\n");
         let curl = example.curl(&fleet.url("bdc-intake"), &tokens.form);
         terminal.print(&terminal.paint(Look::Bold, &curl));

@@ -16,6 +16,7 @@ mod answer;
 mod at_hand;
 mod console;
 mod control;
+mod fault_plan;
 mod forward;
 mod greeting;
 mod listen;
@@ -41,6 +42,7 @@ use paidonce::{Fleet, FleetOptions};
 use paidonce_core::venue::{BUILT_IN, Venue};
 use tokio::sync::Notify;
 
+use at_hand::Example;
 use terminal::Terminal;
 use wall_clock::WallClock;
 
@@ -121,9 +123,8 @@ pub(crate) fn complain(error: &(dyn Error + Send + Sync + 'static)) {
 }
 
 fn open(arguments: &DevArguments, base_url: String, terminal: Terminal) -> Result<Dev, Failure> {
-    let entropy = Entropy::from_os();
     let mut seed = [0_u8; 8];
-    entropy.fill(&mut seed);
+    Entropy::from_os().fill(&mut seed);
     let (venue_json, venue) = venue(arguments)?;
     let fleet = Fleet::start(FleetOptions {
         base_url,
@@ -132,16 +133,7 @@ fn open(arguments: &DevArguments, base_url: String, terminal: Terminal) -> Resul
         venue: venue_json,
         ..FleetOptions::starting(wall_clock::real_now())
     })?;
-    let wall = WallClock::starting(fleet.cloud.clock().now(), arguments.time_scale);
-    Ok(Dev {
-        fleet,
-        venue,
-        wall,
-        terminal,
-        activity: Notify::new(),
-        entropy,
-        saved: Mutex::default(),
-    })
+    Ok(Dev::of(fleet, venue, terminal, arguments.time_scale))
 }
 
 /// The venue, and its JSON if it is not the built-in one.
@@ -157,6 +149,27 @@ fn venue(arguments: &DevArguments) -> Result<(Option<String>, Venue), Failure> {
 }
 
 impl Dev {
+    fn of(fleet: Fleet, venue: Venue, terminal: Terminal, time_scale: u32) -> Self {
+        let wall = WallClock::starting(fleet.cloud.clock().now(), time_scale);
+        Self {
+            fleet,
+            venue,
+            wall,
+            terminal,
+            activity: Notify::new(),
+            entropy: Entropy::from_os(),
+            saved: Mutex::default(),
+        }
+    }
+
+    /// A booking that nobody stands in the way of.
+    fn example(&self) -> Option<Example> {
+        let slots = self.fleet.cloud.table("bdc-slots").unwrap_or_default();
+        let keys = slots.iter().filter_map(|slot| slot["slot_key"].as_str());
+        let taken: Vec<String> = keys.map(str::to_owned).collect();
+        Example::for_venue(&self.venue, self.fleet.cloud.clock().now(), &taken)
+    }
+
     /// Calls a function's URL, in a task of its own: a caller that hangs up stops no invocation.
     ///
     /// # Errors

@@ -164,8 +164,12 @@ fn audit_lines(dev: &Dev, told: &mut BTreeSet<(String, String)>) -> Vec<Line> {
     lines
 }
 
-/// Rows about a message have no time in their key: the message itself is told.
+/// When a row's fact happened, if no other line tells of it: rows about a message have no time in
+/// their key, and of a case the log and the mail tell.
 fn told_at(row: &AuditRow) -> Option<DateTime<Utc>> {
+    if row.who == "bdc-escalator" {
+        return None;
+    }
     row.ts.split('#').next()?.parse().ok()
 }
 
@@ -215,10 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_about_messages_are_left_to_the_message() {
+    fn what_another_line_tells_is_not_told_twice() {
         let mut about_message = row(None, None);
         about_message.ts = "message#deposit_request#1#1-intent".to_owned();
         assert_eq!(told_at(&about_message), None);
+        let mut about_case = row(None, None);
+        about_case.who = "bdc-escalator".to_owned();
+        assert_eq!(told_at(&about_case), None);
         assert!(told_at(&row(None, None)).is_some());
     }
 }

@@ -1,9 +1,10 @@
 //! The lines that a developer reads while the fleet runs.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use lambda_kit::Environment;
 use local_cloud::Clock;
 
@@ -13,7 +14,12 @@ const WHO_WIDTH: usize = 17;
 #[derive(Clone)]
 pub(crate) struct Terminal {
     has_colours: bool,
+    is_silent: bool,
     clock: Arc<OnceLock<Clock>>,
+    /// The day of the latest line.
+    day: Arc<Mutex<Option<NaiveDate>>>,
+    /// How many lines said that something is wrong.
+    complaints: Arc<AtomicU64>,
 }
 
 /// How a piece of text looks.
@@ -46,7 +52,22 @@ impl Terminal {
         let is_plain = Environment::of_process().optional("NO_COLOR").is_some();
         Self {
             has_colours: std::io::stdout().is_terminal() && !is_plain,
+            is_silent: false,
             clock: Arc::default(),
+            day: Arc::default(),
+            complaints: Arc::default(),
+        }
+    }
+
+    /// For tests: nothing is printed.
+    #[cfg(test)]
+    pub(crate) fn silent() -> Self {
+        Self {
+            has_colours: false,
+            is_silent: true,
+            clock: Arc::default(),
+            day: Arc::default(),
+            complaints: Arc::default(),
         }
     }
 
@@ -73,12 +94,29 @@ impl Terminal {
         self.clock.get().map(Clock::now)
     }
 
-    /// `HH:MM:SS who what`, the time in UTC on the virtual clock.
+    pub(crate) fn complaints(&self) -> u64 {
+        self.complaints.load(Ordering::Relaxed)
+    }
+
+    /// `HH:MM:SS who what`, the time in UTC on the virtual clock, under a line for each new day.
     pub(crate) fn line(&self, at: Option<DateTime<Utc>>, who: &str, look: Look, what: &str) {
+        if let Some(at) = at {
+            let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+            if day.replace(at.date_naive()) != Some(at.date_naive()) {
+                let title = at.format("%A %-d %B %Y").to_string();
+                self.print(&self.paint(Look::Bold, &title));
+            }
+        }
         let at = at.map_or_else(
             || "--:--:--".to_owned(),
             |at| at.format("%H:%M:%S").to_string(),
         );
+        match look {
+            Look::Warning | Look::Failure => {
+                self.complaints.fetch_add(1, Ordering::Relaxed);
+            }
+            Look::Plain | Look::Bold | Look::Faint | Look::Name => {}
+        }
         let time = self.paint(Look::Faint, &at);
         let who = self.paint(Look::Name, &format!("{who:<WHO_WIDTH$}"));
         let what = self.paint(look, &one_line(what));
@@ -86,6 +124,9 @@ impl Terminal {
     }
 
     pub(crate) fn print(&self, text: &str) {
+        if self.is_silent {
+            return;
+        }
         // A reader that has closed its pipe is no reason to stop.
         let _ = writeln!(std::io::stdout(), "{text}");
     }
@@ -95,7 +136,7 @@ impl Terminal {
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|character| match character {
-            '\n' => '⏎',
+            '\n' => ' ',
             character if character.is_control() => '\u{fffd}',
             character => character,
         })
@@ -108,6 +149,6 @@ mod tests {
 
     #[test]
     fn text_from_outside_can_not_steer_the_terminal() {
-        assert_eq!(one_line("a\nb\x1b[2J"), "a⏎b\u{fffd}[2J");
+        assert_eq!(one_line("a\nb\x1b[2J"), "a b\u{fffd}[2J");
     }
 }

@@ -16,6 +16,7 @@ use chrono::TimeDelta;
 use http::{Method, Request};
 use lambda_kit::Problem;
 use minijinja::{Environment, context};
+use paidonce_core::local_time::stamp;
 use serde_json::{Map, Value, json};
 
 use super::Shared;
@@ -44,8 +45,7 @@ pub(crate) async fn show(State(dev): State<Shared>) -> Answered {
 /// The page, with what went wrong on top if something did.
 fn page(dev: &Shared, status: u16, problem: Option<&str>) -> Answered {
     let nonce = random(dev);
-    let now = dev.fleet.cloud.clock().now();
-    let example = Example::for_venue(&dev.venue, now);
+    let example = dev.example();
     let page = context! {
         nonce,
         problem,
@@ -152,10 +152,27 @@ async fn clock(State(dev): State<Shared>, body: Body) -> Answered {
         "deadline" => view::next_deadline(&dev).unwrap_or(now),
         _ => cloud.next_due().unwrap_or(now),
     };
+    dev.terminal
+        .fact("clock", &format!("moves to {}", stamp(to)));
     dev.move_clock(to).await;
     Ok(back())
 }
 
 fn back() -> Response {
     Redirect::to("/").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_renders_without_a_town() {
+        let template = TEMPLATES.get_template("console.html").unwrap();
+        let town = json!({"bookings": [], "messages": [], "cases": [], "totals": [], "queues": []});
+        let page = template
+            .render(context! { venue => "<b>Inn</b>", town })
+            .unwrap();
+        assert!(page.contains("&lt;b&gt;Inn") && page.contains("None yet"));
+    }
 }
