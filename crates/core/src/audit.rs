@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -47,6 +48,9 @@ pub struct AuditRow {
     /// RFC 3339 in UTC with milliseconds, the subject's version and the id of the step, with `#`
     /// between them: unique and in order.
     pub ts: String,
+    /// When the step was written; absent from rows of before there was this field.
+    #[serde(default)]
+    pub at: Option<DateTime<Utc>>,
     pub who: String,
     pub what: String,
     pub before: Option<String>,
@@ -84,6 +88,7 @@ impl Step {
         let row = AuditRow {
             booking_id: audit.subject.to_owned(),
             ts,
+            at: Some(self.now),
             who: audit.who.to_owned(),
             what: audit.what.to_owned(),
             before: audit.before.map(str::to_owned),

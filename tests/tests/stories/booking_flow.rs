@@ -102,3 +102,27 @@ async fn where_nobody_marked_the_attendance_the_team_is_asked_and_nothing_is_for
     town.advance(Duration::hours(2)).await;
     assert_eq!(town.state(&booked), "APPLIED");
 }
+
+#[tokio::test]
+async fn a_function_calls_nobody_when_it_starts() {
+    let town = Town::new();
+    assert_eq!(town.fleet.cloud.functions().len(), 9);
+    assert_eq!(town.fleet.cloud.calls(), []);
+}
+
+#[tokio::test]
+async fn an_unpaid_booking_that_is_paid_after_the_reminder_is_confirmed() {
+    let town = Town::new();
+    let booked = town.pending().await;
+    town.advance(Duration::hours(21)).await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(town.pay_session(&led, "4242424242424242").0, 200);
+    town.settle().await;
+    town.advance(Duration::hours(4)).await;
+    assert_eq!(town.state(&booked), "CONFIRMED");
+    assert_eq!(
+        town.kinds(),
+        ["deposit_request", "reminder", "confirmation"]
+    );
+    assert_eq!(town.holder(booked.slot_key()), Some(booked.id.clone()));
+}

@@ -3,7 +3,7 @@
 use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message, MessageTag};
 use copywriter::mail::{CaseFacts, case_mail};
 use lambda_kit::Failure;
-use paidonce_core::audit::history;
+use paidonce_core::audit::{AuditRow, history};
 use paidonce_core::booking::{Booking, Reason};
 use paidonce_core::case::Case;
 use paidonce_core::local_time::{human, stamp};
@@ -39,25 +39,9 @@ impl Escalator {
 
     async fn facts(&self, case: &Case) -> Result<CaseFacts, Failure> {
         let booking = read::<Booking>(&self.dynamodb, &self.bookings_table, &case.subject).await?;
-        let rows = history(&self.dynamodb, &self.audit_table, &case.subject, "").await?;
-        let evidence = rows
-            .iter()
-            .map(|row| {
-                let states = match (&row.before, &row.after) {
-                    (Some(before), Some(after)) if before != after => {
-                        format!(", {before} to {after}")
-                    }
-                    (Some(_) | None, Some(_) | None) => String::new(),
-                };
-                format!(
-                    "{} {}: {}{states} ({})",
-                    row.ts.get(..20).unwrap_or(&row.ts),
-                    row.who,
-                    row.what,
-                    row.why
-                )
-            })
-            .collect();
+        let mut rows = history(&self.dynamodb, &self.audit_table, &case.subject, "").await?;
+        rows.sort_by_key(|row| row.at);
+        let evidence = rows.iter().map(evidence).collect();
         Ok(CaseFacts {
             booking_id: case.subject.clone(),
             reason: case.reason.as_str().to_owned(),
@@ -68,6 +52,16 @@ impl Escalator {
             at: stamp(case.opened_at),
         })
     }
+}
+
+/// One line of the history.
+fn evidence(row: &AuditRow) -> String {
+    let states = match (&row.before, &row.after) {
+        (Some(before), Some(after)) if before != after => format!(", {before} to {after}"),
+        (Some(_) | None, Some(_) | None) => String::new(),
+    };
+    let at = row.at.map(stamp).unwrap_or_default();
+    format!("{at} {}: {}{states} ({})", row.who, row.what, row.why)
 }
 
 fn sentence(reason: Reason) -> &'static str {
