@@ -95,6 +95,8 @@ pub struct Booking {
     /// When the team was asked to mark the attendance.
     pub asked_at: Option<DateTime<Utc>>,
     pub cancelled: Option<Cancellation>,
+    /// Why, in somebody's own words.
+    pub cancelled_reason: Option<String>,
     /// The rules as they were when it was booked.
     pub policy: Policy,
     pub created_at: DateTime<Utc>,
@@ -130,6 +132,9 @@ pub struct Session {
     pub expires_at: DateTime<Utc>,
     /// What the provider answered; absent until it did.
     pub opened: Option<OpenedSession>,
+    /// The provider keeps an error under this attempt's key, so the next click takes another.
+    #[serde(default)]
+    pub spent: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,7 +160,6 @@ pub enum CancelledBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancellation {
     pub by: CancelledBy,
-    pub reason: String,
     pub at: DateTime<Utc>,
     /// Whether the policy gives a paid deposit back.
     pub refund_due: bool,
@@ -203,6 +207,10 @@ pub enum Command {
     RecordSession {
         attempt: u32,
         opened: OpenedSession,
+    },
+    /// The provider will never open this attempt, whatever is asked for under its key.
+    SpendSession {
+        attempt: u32,
     },
 }
 
@@ -347,6 +355,8 @@ const SESSION_KEY_AGE_MAX: TimeDelta = TimeDelta::hours(23);
 /// The provider's bounds on a payment page's life, with a minute for the way there.
 const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
 const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
+/// How long after a page's end a payment on it may still be on its way to us.
+const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
 
 /// Decides what `command` does to `booking` at `now`.
 ///
@@ -372,6 +382,7 @@ pub fn decide(
         Command::Reschedule { to } => reschedule(booking, to, now),
         Command::IntendSession => intend_session(booking, now),
         Command::RecordSession { attempt, opened } => record_session(booking, attempt, opened),
+        Command::SpendSession { attempt } => spend_session(booking, attempt),
     }
 }
 
@@ -487,8 +498,8 @@ fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection
 
 fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     match booking.state {
-        State::Pending if now < booking.deposit_deadline => {
-            Err(Rejection::TooEarly(booking.deposit_deadline))
+        State::Pending if now < booking.release_at() => {
+            Err(Rejection::TooEarly(booking.release_at()))
         }
         State::Pending => {
             let mut to = booking.moving_to(State::Released, "released");
@@ -596,10 +607,10 @@ fn cancel(
             to.free = booking.place.slot_keys.clone();
             to.after.cancelled = Some(Cancellation {
                 by,
-                reason,
                 at: now,
                 refund_due,
             });
+            to.after.cancelled_reason = Some(reason).filter(|reason| !reason.is_empty());
             let to = to.telling(MessageKind::Cancelled);
             Ok(if refund_due {
                 to.handing_over(Reason::RefundDue)
@@ -621,7 +632,7 @@ fn reschedule(
 ) -> Result<Transition, Rejection> {
     let old = &booking.place;
     match booking.state {
-        State::Pending | State::Confirmed if *old == place => Err(Rejection::Already),
+        State::Pending | State::Confirmed if old.is_same_time(&place) => Err(Rejection::Already),
         State::Pending | State::Confirmed if now >= old.starts_at || now >= place.starts_at => {
             Err(Rejection::TooLate)
         }
@@ -661,6 +672,7 @@ fn intend_session(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, R
         .session
         .as_ref()
         .filter(|session| match session.opened {
+            None if session.spent => false,
             Some(_) => session.expires_at > now,
             None => {
                 now - session.intended_at < SESSION_KEY_AGE_MAX
@@ -687,6 +699,7 @@ fn intend_session(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, R
                 intended_at: now,
                 expires_at,
                 opened: None,
+                spent: false,
             });
             Ok(to)
         }
@@ -706,8 +719,11 @@ fn record_session(
     attempt: u32,
     opened: OpenedSession,
 ) -> Result<Transition, Rejection> {
-    match &booking.session {
-        Some(session) if session.attempt == attempt && session.opened.is_none() => {
+    match (booking.state, &booking.session) {
+        // The slot may be gone by the time the provider answers: its page is shown to nobody.
+        (State::Pending, Some(session))
+            if session.attempt == attempt && session.opened.is_none() =>
+        {
             let mut to = booking.staying("payment page opened");
             to.why = format!("session {}", opened.session_id);
             to.after.session = Some(Session {
@@ -716,8 +732,32 @@ fn record_session(
             });
             Ok(to)
         }
-        Some(session) if session.attempt == attempt => Err(Rejection::Already),
+        (State::Pending, Some(session)) if session.attempt == attempt => Err(Rejection::Already),
+        (state, _) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+fn spend_session(booking: &Booking, attempt: u32) -> Result<Transition, Rejection> {
+    match &booking.session {
+        Some(session) if session.attempt == attempt && session.opened.is_none() => {
+            let mut to = booking.staying("payment page refused");
+            to.why = format!("attempt {attempt}");
+            to.after.session = Some(Session {
+                spent: true,
+                ..session.clone()
+            });
+            Ok(to)
+        }
         Some(_) | None => Err(Rejection::Overtaken(booking.state)),
+    }
+}
+
+impl Place {
+    /// Whether it is the same resource at the same time, in whichever of its units.
+    fn is_same_time(&self, other: &Self) -> bool {
+        self.resource == other.resource
+            && (self.starts_at, self.ends_at) == (other.starts_at, other.ends_at)
+            && self.slot_keys.len() == other.slot_keys.len()
     }
 }
 
@@ -727,13 +767,28 @@ impl Booking {
         self.place.ends_at + minutes(self.policy.settle_after)
     }
 
+    /// When an unpaid booking gives its slot back: at the deadline, but not while the customer has a
+    /// page open that still takes the money.
+    pub fn release_at(&self) -> DateTime<Utc> {
+        let session = self
+            .session
+            .as_ref()
+            .filter(|session| session.opened.is_some());
+        match (&self.funds, session) {
+            (None, Some(session)) => self
+                .deposit_deadline
+                .max(session.expires_at + SESSION_SETTLES),
+            (Some(_), _) | (None, None) => self.deposit_deadline,
+        }
+    }
+
     /// When the next sweep must look at it; `None` if nothing is to come by itself.
     pub fn due_at(&self) -> Option<DateTime<Utc>> {
         match (self.state, self.remind_at) {
             (State::Pending, Some(remind_at)) if self.reminded_at.is_none() => {
                 Some(remind_at.min(self.deposit_deadline))
             }
-            (State::Pending, _) => Some(self.deposit_deadline),
+            (State::Pending, _) => Some(self.release_at()),
             (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,
             (State::Confirmed, _) => Some(self.settle_at()),
             (State::Released | State::Cancelled | State::Applied | State::Forfeited, _) => None,

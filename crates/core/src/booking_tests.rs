@@ -52,6 +52,7 @@ fn booking(state: State) -> Booking {
         attendance: None,
         asked_at: None,
         cancelled: None,
+        cancelled_reason: None,
         policy,
         created_at: booked_at(),
         version: 3,
@@ -197,6 +198,11 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
                 attempt: 1,
                 opened: opened(),
             },
+            hours(1),
+        ),
+        (
+            "SpendSession of no known attempt",
+            Command::SpendSession { attempt: 1 },
             hours(1),
         ),
     ]
@@ -389,4 +395,51 @@ fn due_work_leads_from_the_reminder_to_the_deadline_and_then_ends() {
         .unwrap();
     assert_eq!(released.due_at(), None);
     assert!(!released.attributes().unwrap().contains_key("state_shard"));
+}
+
+#[test]
+fn a_slot_is_not_given_back_while_its_payment_page_is_open() {
+    let mut booking = booking(State::Pending);
+    booking.session = Some(Session {
+        attempt: 1,
+        intended_at: hours(23),
+        expires_at: hours(25),
+        opened: None,
+        spent: false,
+    });
+    assert_eq!(
+        booking.release_at(),
+        hours(24),
+        "nobody has the page's address"
+    );
+    let recorded = Command::RecordSession {
+        attempt: 1,
+        opened: opened(),
+    };
+    let booking = decide(&booking, recorded, hours(23))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    let late = hours(25) + TimeDelta::minutes(5);
+    assert_eq!(
+        decide(&booking, Command::Release, hours(25)).err(),
+        Some(Rejection::TooEarly(late))
+    );
+    assert_eq!(
+        decide(&booking, Command::Release, late).map(|to| to.after.state),
+        Ok(State::Released)
+    );
+}
+
+#[test]
+fn an_attempt_that_the_provider_will_never_open_makes_way_for_the_next() {
+    let first = decide(&booking(State::Pending), Command::IntendSession, hours(0));
+    let first = first.map(|to| to.after).ok().unwrap();
+    let spent = decide(&first, Command::SpendSession { attempt: 1 }, hours(0));
+    let spent = spent.map(|to| to.after).ok().unwrap();
+    let next = decide(&spent, Command::IntendSession, hours(1))
+        .map(|to| to.after)
+        .ok()
+        .unwrap();
+    assert_eq!(next.session.map(|session| session.attempt), Some(2));
 }

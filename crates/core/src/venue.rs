@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Datelike, NaiveTime, TimeDelta, Timelike, Utc, Weekday};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::money::{Currency, Money};
 
@@ -78,8 +79,10 @@ pub enum DepositRule {
 }
 
 /// The rules that decide about a booking's deadlines and money; durations in minutes.
+///
+/// It is stored on each booking, so it reads rows that a newer version wrote: a field that it does
+/// not know is left alone there, and is a complaint only where a venue is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Policy {
     /// How long a customer has to pay the deposit.
     pub pay_within: u32,
@@ -123,7 +126,8 @@ impl Venue {
     /// All that is wrong with it, each with the field.
     pub fn from_json(text: &str) -> Result<Self, Vec<String>> {
         let venue: Self = serde_json::from_str(text).map_err(|error| vec![error.to_string()])?;
-        let complaints = venue.complaints();
+        let mut complaints = venue.complaints();
+        complaints.extend(venue.policy.unknown_fields(text));
         if complaints.is_empty() {
             Ok(venue)
         } else {
@@ -175,8 +179,9 @@ impl Resource {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         require(id_fits, "id: 1 to 40 letters, digits and hyphens");
-        let grid_fits = self.grid_minutes > 0 && 1440_u32.is_multiple_of(self.grid_minutes);
-        require(grid_fits, "grid_minutes: must divide a day");
+        // A longer grid would step over the hour that a clock change takes away or repeats.
+        let grid_fits = self.grid_minutes > 0 && 60_u32.is_multiple_of(self.grid_minutes);
+        require(grid_fits, "grid_minutes: must divide an hour");
         let duration_fits = grid_fits
             && self.duration_minutes > 0
             && self.duration_minutes <= 1440
@@ -250,6 +255,18 @@ impl Resource {
 }
 
 impl Policy {
+    fn unknown_fields(&self, venue: &str) -> Vec<String> {
+        let given: Value = serde_json::from_str(venue).unwrap_or_default();
+        let known = serde_json::to_value(self).unwrap_or_default();
+        let given = given["policy"].as_object().cloned().unwrap_or_default();
+        let unknown = given
+            .keys()
+            .filter(|name| known.get(name.as_str()).is_none());
+        unknown
+            .map(|name| format!("policy.{name}: is not a rule"))
+            .collect()
+    }
+
     fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         let mut require = |holds: bool, what: &str| {

@@ -19,7 +19,7 @@ pub use aws_types::SdkConfig;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-pub use batch::{BatchReply, each_record};
+pub use batch::{BatchReply, chain, each_record};
 pub use entropy::Entropy;
 pub use environment::{ConfigError, Environment};
 pub use http::{Problem, Reply, Request, answered, bearer_token};

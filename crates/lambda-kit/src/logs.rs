@@ -11,7 +11,9 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 /// Starts the logs of this process. `filter` is a `tracing` filter such as `info`.
 pub fn init_logs(filter: &str) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Metrics are no log lines: alarms hang on them whatever the filter says.
+    let filter = EnvFilter::try_new(format!("{filter},metric=info"))
+        .unwrap_or_else(|_| EnvFilter::new("info"));
     let lines = fmt::layer()
         .json()
         .flatten_event(true)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use chrono::{DateTime, Utc};
-use lambda_kit::Failure;
+use lambda_kit::{Failure, chain};
 use paidonce_core::outbox::mark_published;
 
 use crate::{Outbound, Relay};
@@ -41,7 +41,7 @@ impl Relay {
         let taken = match self.send(target, batch).await {
             Ok(taken) => taken,
             Err(error) => {
-                tracing::warn!(%error, events = batch.len(), "A batch was not taken by its queue");
+                tracing::warn!(error = %chain(error.as_ref()), events = batch.len(), "A batch was not taken by its queue");
                 Vec::new()
             }
         };
@@ -86,7 +86,7 @@ impl Relay {
         match mark_published(&self.dynamodb, &self.outbox_table, event_id, now).await {
             Ok(()) => true,
             Err(error) => {
-                tracing::warn!(event.id = %event_id, %error, "Event `{event_id}` was sent but not marked, and will be sent again");
+                tracing::warn!(event.id = %event_id, error = %chain(&error), "Event `{event_id}` was sent but not marked, and will be sent again");
                 false
             }
         }

@@ -1,7 +1,7 @@
 //! Picking up what the stream missed.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use lambda_kit::{Failure, Function, count};
+use lambda_kit::{Failure, Function, chain, count};
 use paidonce_core::outbox::{OutboxRow, PENDING_SHARDS, Status, pending};
 use paidonce_core::step::read;
 use serde::Serialize;
@@ -60,7 +60,7 @@ impl Relay {
                 Ok(_) => {}
                 Err(error) => {
                     failed += 1;
-                    tracing::error!(event.id = %event_id, %error, "Event `{event_id}` could not be read");
+                    tracing::error!(event.id = %event_id, error = %chain(&error), "Event `{event_id}` could not be read");
                 }
             }
         }

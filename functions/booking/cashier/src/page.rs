@@ -78,7 +78,7 @@ impl Notice {
             Self::HoldEnded => (
                 410,
                 "This hold has ended",
-                "The time to pay the deposit has passed, so we no longer hold this for you. Please book again; nothing was charged.",
+                "We no longer hold this for you. Please book again. If you have paid a moment ago, we get in touch with you.",
             ),
             Self::LinkExpired => (
                 410,

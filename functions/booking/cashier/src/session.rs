@@ -8,7 +8,7 @@ use paidonce_core::booking::{Booking, Command, OpenedSession, Rejection, Session
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::local_time::human;
-use provider::{Answer, NewSession, Secret};
+use provider::{Answer, NewSession, Reason, Secret};
 
 use crate::Cashier;
 use crate::page::Notice;
@@ -65,12 +65,21 @@ impl Cashier {
             Answer::Done(opened) => opened,
             Answer::Refused(refusal) => {
                 count(Self::NAME, "session_refused", 1);
-                let code = refusal.code.unwrap_or(refusal.kind);
+                let code = refusal.code.as_ref().unwrap_or(&refusal.kind);
                 tracing::error!(booking.id = %booking.booking_id, code, param = refusal.param, "No payment page for booking `{}`", booking.booking_id);
+                if refusal.kind == "idempotency_error" {
+                    self.spend(booking, session, now).await?;
+                    return Ok(self.notice(Notice::Busy));
+                }
                 return Ok(self.notice(Notice::Refused));
             }
             Answer::Unknown(doubt) => {
                 tracing::warn!(booking.id = %booking.booking_id, ?doubt, "The payment page of booking `{}` was not answered", booking.booking_id);
+                // The provider keeps a 5xx under the key and would repeat it all day. Whatever it
+                // made has an address that nobody was told.
+                if matches!(doubt.reason, Reason::Status(500..)) {
+                    self.spend(booking, session, now).await?;
+                }
                 return Ok(self.notice(Notice::Busy));
             }
         };
@@ -90,6 +99,23 @@ impl Cashier {
             Done::Moved(_) | Done::Rejected(Rejection::Already, _) => Ok(Reply::see_other(&url)),
             Done::Rejected(rejection, _) => Ok(self.notice(Notice::of(rejection))),
             Done::Missing | Done::Taken(_) | Done::Contended => Ok(self.notice(Notice::Busy)),
+        }
+    }
+
+    async fn spend(
+        &self,
+        booking: Booking,
+        session: &Session,
+        now: DateTime<Utc>,
+    ) -> Result<(), Failure> {
+        let attempt = session.attempt;
+        let command_id = format!("spent:{}:{attempt}", booking.booking_id);
+        let spent = self
+            .order(booking, Command::SpendSession { attempt }, command_id, now)
+            .await?;
+        match spent {
+            Done::Moved(_) | Done::Rejected(..) | Done::Missing => Ok(()),
+            Done::Taken(_) | Done::Contended => Err("others kept writing".into()),
         }
     }
 
@@ -116,8 +142,8 @@ impl Cashier {
         Ok(order.carry_out_on(booking).await?)
     }
 
-    /// What the customer reads at the provider. It depends on the booking alone: the same key must
-    /// bring the same words.
+    /// What the customer reads at the provider. If it changes between two clicks, the provider
+    /// refuses the key, and the next click takes another attempt.
     fn description(&self, booking: &Booking) -> String {
         let starts = human(booking.place.starts_at, booking.place.zone);
         format!(

@@ -12,7 +12,9 @@ mod send;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
-use lambda_kit::{ConfigError, Entropy, Failure, Function, SecretCache, Setup, count, each_record};
+use lambda_kit::{
+    ConfigError, Entropy, Failure, Function, SecretCache, Setup, chain, count, each_record,
+};
 use paidonce_core::booking::{Booking, MessageKind};
 use paidonce_core::booking_step::{MessageJob, Tables};
 use paidonce_core::link::{LinkKey, Purpose};
@@ -81,8 +83,9 @@ impl Function for Composer {
 
 impl Composer {
     async fn compose(&self, job: &Job, now: DateTime<Utc>) -> Result<(), Failure> {
-        let attempt = match self.ledger(job).await? {
+        let attempt = match self.ledger(job, now).await? {
             Ledger::Finished => return Ok(()),
+            Ledger::UnderWay => return Err("another delivery of this job may be sending".into()),
             Ledger::Unanswered(attempt) => return self.escalate(job, attempt, now).await,
             Ledger::Open(attempt) => attempt,
         };
@@ -110,7 +113,7 @@ impl Composer {
             Ok(draft) => {
                 copywriter::check(&draft, &facts, kind).map_err(|doubt| format!("{doubt}"))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(chain(&error)),
         };
         let words = draft.unwrap_or_else(|doubt| {
             count(Self::NAME, "plain_wording", 1);

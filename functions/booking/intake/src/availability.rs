@@ -1,10 +1,11 @@
 //! `GET /slots`: the starts at which a party could still book.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use lambda_kit::{Failure, Problem, Reply, Request};
 use paidonce_core::local_time::{resolve, slot_stamp, stamp};
 use paidonce_core::slots::cells;
-use paidonce_core::venue::minutes;
+use paidonce_core::venue::{Resource, minutes};
 use serde_json::json;
 
 use crate::Intake;
@@ -46,11 +47,8 @@ impl Intake {
             return Err(Problem::field("to", "bad_range", detail).into());
         }
         let grid = minutes(resource.grid_minutes);
-        let all = cells(
-            first_on_grid(from, resource.grid_minutes),
-            to + minutes(resource.duration_minutes),
-            grid,
-        );
+        let first = first_on_grid(from, resource, self.venue.zone);
+        let all = cells(first, to + minutes(resource.duration_minutes), grid);
         let rows = all.len() * usize::try_from(resource.capacity).unwrap_or(usize::MAX);
         if rows > ROWS_MAX {
             let detail = "`to` is too far from `from` for this resource; ask for fewer days.";
@@ -99,14 +97,12 @@ impl Intake {
     }
 }
 
-/// The first instant on the grid of the hour, not before `from`. Zones are a whole number of
-/// quarter hours from UTC, and what is off the local grid is left out later.
-fn first_on_grid(from: DateTime<Utc>, grid_minutes: u32) -> DateTime<Utc> {
-    let step = i64::from(grid_minutes.min(15)) * 60;
-    let late = from.timestamp().rem_euclid(step);
-    if late == 0 {
-        from
-    } else {
-        from + TimeDelta::seconds(step - late)
-    }
+/// The first start on the resource's grid, not before `from`.
+fn first_on_grid(from: DateTime<Utc>, resource: &Resource, zone: Tz) -> DateTime<Utc> {
+    let late_s = from.timestamp().rem_euclid(60);
+    let minute = from + TimeDelta::seconds(if late_s == 0 { 0 } else { 60 - late_s });
+    (0..resource.grid_minutes)
+        .map(|passed| minute + minutes(passed))
+        .find(|at| resource.is_on_grid(*at, zone))
+        .unwrap_or(minute)
 }

@@ -155,6 +155,7 @@ impl Intake {
             attendance: None,
             asked_at: None,
             cancelled: None,
+            cancelled_reason: None,
             place,
             policy,
             created_at: now,

@@ -78,8 +78,9 @@ impl Optout {
             count(Self::NAME, "inbound_other", 1);
             return Ok(());
         };
-        // A carrier gives the number in E.164, so the default region is never used.
-        let phone = Phone::parse(&sms.origination_number, "GB")?;
+        // The carrier gives it in E.164, as we keep it. Whether it still counts as a mobile does not
+        // matter: whoever can text STOP can be texted.
+        let phone = Phone::try_from(sms.origination_number)?;
         let row = OptoutRow::new(
             phone,
             wish,

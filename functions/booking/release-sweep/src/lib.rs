@@ -7,7 +7,7 @@
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
-use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, count};
+use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, chain, count};
 use paidonce_core::booking::{Booking, Command, Rejection, State};
 use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
@@ -39,7 +39,11 @@ impl Function for ReleaseSweep {
 
     async fn handle(&self, _: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
         let table = &self.tables.bookings;
-        let look_at = |id| async move { self.look_at(id, now).await };
+        let look_at = |id| async move {
+            self.look_at(id, now)
+                .await
+                .map_err(|error| chain(error.as_ref()))
+        };
         let swept = work_off(&self.dynamodb, table, State::Pending, now, look_at).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))

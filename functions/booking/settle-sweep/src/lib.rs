@@ -6,7 +6,7 @@
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
-use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, count};
+use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, chain, count};
 use paidonce_core::booking::{Command, State};
 use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
@@ -33,7 +33,11 @@ impl Function for SettleSweep {
 
     async fn handle(&self, _: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
         let table = &self.tables.bookings;
-        let settle = |id| async move { self.settle(id, now).await };
+        let settle = |id| async move {
+            self.settle(id, now)
+                .await
+                .map_err(|error| chain(error.as_ref()))
+        };
         let swept = work_off(&self.dynamodb, table, State::Confirmed, now, settle).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))

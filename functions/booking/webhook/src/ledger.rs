@@ -91,7 +91,8 @@ impl Webhook {
                     | Command::Cancel { .. }
                     | Command::Reschedule { .. }
                     | Command::IntendSession
-                    | Command::RecordSession { .. } => Outcome::Confirmed,
+                    | Command::RecordSession { .. }
+                    | Command::SpendSession { .. } => Outcome::Confirmed,
                 };
                 let origin = Origin {
                     who: Self::NAME,
