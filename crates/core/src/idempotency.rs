@@ -69,7 +69,8 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn key(&self) -> String {
+    /// The key of the row.
+    pub fn key(&self) -> String {
         // Lengths keep `a` + `b#c` apart from `a#b` + `c`.
         format!(
             "{}#{}#{}#{}",

@@ -3,7 +3,7 @@
 use aws_sdk_sns::Client;
 use aws_sdk_sns::config::Builder;
 use aws_sdk_sns::config::retry::RetryConfig;
-use aws_sdk_sns::error::SdkError;
+use aws_sdk_sns::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sns::operation::publish::PublishError;
 use aws_sdk_sns::types::MessageAttributeValue;
 use chrono::{DateTime, Utc};
@@ -43,10 +43,10 @@ impl Composer {
             }
             Err(error) if was_refused(&error) => {
                 self.end(job, attempt, End::Failed, now).await?;
-                Err(error.into())
+                Err(discreet(&error).into())
             }
-            // Whether it went out is not known. The next delivery of this job makes a case of it.
-            Err(error) => Err(error.into()),
+            // Whether it went out is not known. A later delivery of this job makes a case of it.
+            Err(error) => Err(discreet(&error).into()),
         }
     }
 
@@ -82,4 +82,10 @@ fn was_refused(error: &SdkError<PublishError>) -> bool {
     let status = error.raw_response().map(|raw| raw.status().as_u16());
     let built = !matches!(error, SdkError::ConstructionFailure(_));
     !built || status.is_some_and(|status| (400..500).contains(&status))
+}
+
+/// The service's own words repeat the phone, so only the code of its answer is kept.
+fn discreet(error: &SdkError<PublishError>) -> String {
+    let code = error.code().unwrap_or("no answer");
+    format!("the text was not sent for sure: {code}")
 }

@@ -1,5 +1,6 @@
 //! The mail to the team: the booking, the payment, the outcome, the reason and the history.
 
+use aws_sdk_sesv2::error::ProvideErrorMetadata;
 use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message, MessageTag};
 use copywriter::mail::{CaseFacts, case_mail};
 use lambda_kit::Failure;
@@ -33,7 +34,14 @@ impl Escalator {
             .content(EmailContent::builder().simple(message).build())
             .email_tags(tag)
             .send()
-            .await?;
+            .await
+            // The service's own words repeat the address, so only the code of its answer is kept.
+            .map_err(|error| {
+                format!(
+                    "the mail was not taken: {}",
+                    error.code().unwrap_or("no answer")
+                )
+            })?;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::local_time::stamp;
 use paidonce_core::phone::Phone;
 use paidonce_core::slots::{SlotRow, cells};
-use paidonce_core::step::{Found, Row, Step, Written, write};
+use paidonce_core::step::{Found, Row, Step, Written, read, write};
 use paidonce_core::venue::minutes;
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ use crate::Intake;
 use crate::api::{Fields, start};
 use crate::place::Wanted;
 
+/// What an `Idempotency-Key` is for.
+const COMMAND: &str = "POST /bookings";
 /// How often other units are tried when the chosen ones were just taken.
 const PLACES_MAX: u32 = 4;
 
@@ -50,8 +52,15 @@ impl Intake {
     ) -> Result<Reply, Failure> {
         let fields = Fields::of(request)?;
         let key = idempotency_key(request)?;
-        let wish = self.wish(&fields, now)?;
         let request_hash = canonical::hash(&fields.value());
+        let wish = match self.wish(&fields, now) {
+            Ok(wish) => wish,
+            // What was taken in time stays taken, though it could not be taken now.
+            Err(problem) => {
+                let saved = self.saved(caller, key, &request_hash, now).await?;
+                return saved.ok_or(problem.into());
+            }
+        };
         let id = self.entropy.ulid(now);
         let booking_id = format!("bkg_{}", id.to_string().to_lowercase());
         let capacity = wish.wanted.resource.capacity;
@@ -177,7 +186,7 @@ impl Intake {
         if let Some(key) = key {
             let scope = Scope {
                 caller: &caller,
-                command: "POST /bookings",
+                command: COMMAND,
                 key,
             };
             let row = IdempotencyRow::new(
@@ -216,6 +225,30 @@ impl Intake {
         }
     }
 
+    /// The answer that this key already has for this request.
+    async fn saved(
+        &self,
+        caller: &Caller,
+        key: Option<&str>,
+        request_hash: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Reply>, Failure> {
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        let caller = caller.name();
+        let scope = Scope {
+            caller: &caller,
+            command: COMMAND,
+            key,
+        };
+        let row =
+            read::<IdempotencyRow>(&self.dynamodb, &self.idempotency_table, &scope.key()).await?;
+        let same =
+            row.filter(|row| row.request_hash == request_hash && row.expires_at > now.timestamp());
+        same.as_ref().map(replayed).transpose()
+    }
+
     async fn answer(&self, booking: &Booking, now: DateTime<Utc>) -> Result<Value, Failure> {
         let secret = self.link_key.get(now).await?;
         let key = LinkKey::new(secret.current().as_bytes())?;
@@ -239,10 +272,7 @@ fn replay(found: Vec<Found>, request_hash: &str) -> Result<Attempt, Failure> {
         return Ok(Attempt::SlotTaken);
     };
     let reply = match admit(row, request_hash)? {
-        Admission::Same(saved) => {
-            let body: Value = serde_json::from_str(&saved.body)?;
-            Reply::json(saved.status, &body).with_header("idempotent-replayed", "true".to_owned())
-        }
+        Admission::Same(saved) => replayed(&saved)?,
         Admission::Conflict => Problem::new(
             409,
             "idempotency_mismatch",
@@ -251,6 +281,11 @@ fn replay(found: Vec<Found>, request_hash: &str) -> Result<Attempt, Failure> {
         .into(),
     };
     Ok(Attempt::Answered(reply))
+}
+
+fn replayed(saved: &IdempotencyRow) -> Result<Reply, Failure> {
+    let body: Value = serde_json::from_str(&saved.body)?;
+    Ok(Reply::json(saved.status, &body).with_header("idempotent-replayed", "true".to_owned()))
 }
 
 fn slot_taken() -> Problem {
