@@ -15,20 +15,22 @@
 //! a [`Rejection`] too: the webhook turns it into a case for a person, the booking stays.
 //! `booking_table.txt` beside this file has every state and command, and a test keeps it true.
 
-use chrono::{DateTime, TimeDelta, Utc};
-use chrono_tz::Tz;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+mod pay_page;
+mod row;
 
-use crate::email::EmailAddress;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use self::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
+use self::pay_page::{intend_session, record_session, spend_session};
 use crate::local_time::stamp;
 use crate::money::Money;
-use crate::phone::Phone;
-use crate::step::Row;
-use crate::venue::{Policy, Unmarked, minutes};
+use crate::venue::{Unmarked, minutes};
 
-/// Over how many index partitions the due work of one state is spread.
-pub const DUE_SHARDS: u64 = 4;
+pub use row::{
+    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, OpenedSession, Place,
+    Session, due_shard,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -67,102 +69,6 @@ impl State {
             Self::Forfeited => "FORFEITED",
         }
     }
-}
-
-/// A booking as it is stored. It has no `Debug` form: it names a person.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Booking {
-    pub booking_id: String,
-    pub state: State,
-    pub place: Place,
-    pub party: u32,
-    pub name: String,
-    pub phone: Phone,
-    pub email: Option<EmailAddress>,
-    pub notes: Option<String>,
-    /// Where the booking came from, such as `form`.
-    pub source: String,
-    pub deposit: Money,
-    pub deposit_deadline: DateTime<Utc>,
-    pub remind_at: Option<DateTime<Utc>>,
-    pub reminded_at: Option<DateTime<Utc>>,
-    pub funds: Option<Funds>,
-    pub session: Option<Session>,
-    /// The provider's id of the payment that confirmed it. Only the webhook's role may write it.
-    pub payment_ref: Option<String>,
-    pub paid_at: Option<DateTime<Utc>>,
-    pub attendance: Option<Attendance>,
-    /// When the team was asked to mark the attendance.
-    pub asked_at: Option<DateTime<Utc>>,
-    pub cancelled: Option<Cancellation>,
-    /// Why, in somebody's own words.
-    pub cancelled_reason: Option<String>,
-    /// The rules as they were when it was booked.
-    pub policy: Policy,
-    pub created_at: DateTime<Utc>,
-    pub version: u64,
-}
-
-/// Which slots a booking holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    pub resource: String,
-    /// What a customer calls it.
-    pub label: String,
-    pub starts_at: DateTime<Utc>,
-    pub ends_at: DateTime<Utc>,
-    pub zone: Tz,
-    /// The first is the booking's `slot_key` towards the outside.
-    pub slot_keys: Vec<String>,
-}
-
-/// A payment that takes days, and what is known of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Funds {
-    pub payment_ref: String,
-    pub awaited: bool,
-}
-
-/// A hosted payment page at the provider. The attempt is part of the idempotency key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    pub attempt: u32,
-    /// When we decided to make it: after 23 hours its key is not sent again.
-    pub intended_at: DateTime<Utc>,
-    pub expires_at: DateTime<Utc>,
-    /// What the provider answered; absent until it did.
-    pub opened: Option<OpenedSession>,
-    /// The provider keeps an error under this attempt's key, so the next click takes another.
-    #[serde(default)]
-    pub spent: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenedSession {
-    pub session_id: String,
-    pub url: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attendance {
-    pub attended: bool,
-    pub marked_by: String,
-    pub marked_at: DateTime<Utc>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CancelledBy {
-    Customer,
-    Business,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cancellation {
-    pub by: CancelledBy,
-    pub at: DateTime<Utc>,
-    /// Whether the policy gives a paid deposit back.
-    pub refund_due: bool,
 }
 
 /// A payment that the provider says succeeded.
@@ -350,14 +256,6 @@ impl Rejection {
     }
 }
 
-/// How long before a key is forgotten by the provider we stop resending it.
-const SESSION_KEY_AGE_MAX: TimeDelta = TimeDelta::hours(23);
-/// The provider's bounds on a payment page's life, with a minute for the way there.
-const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
-const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
-/// How long after a page's end a payment on it may still be on its way to us.
-const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
-
 /// Decides what `command` does to `booking` at `now`.
 ///
 /// # Errors
@@ -391,21 +289,19 @@ fn receive_payment(booking: &Booking, payment: Payment) -> Result<Transition, Re
         return Err(Rejection::Already);
     }
     match booking.state {
-        State::Pending if payment.amount != Some(booking.deposit) => Err(Rejection::AmountMismatch),
+        Pending if payment.amount != Some(booking.deposit) => Err(Rejection::AmountMismatch),
         // A payment after the deadline still counts while the slot is this booking's.
-        State::Pending => {
-            let mut to = booking.moving_to(State::Confirmed, "deposit paid");
+        Pending => {
+            let mut to = booking.moving_to(Confirmed, "deposit paid");
             to.why = format!("payment {}", payment.payment_ref);
             to.after.payment_ref = Some(payment.payment_ref);
             to.after.paid_at = Some(payment.paid_at);
             to.after.funds = None;
             Ok(to.telling(MessageKind::Confirmation))
         }
-        State::Confirmed | State::Applied | State::Forfeited => Err(Rejection::SecondPayment),
-        State::Released | State::Cancelled if booking.payment_ref.is_some() => {
-            Err(Rejection::SecondPayment)
-        }
-        State::Released | State::Cancelled => Err(Rejection::LatePayment),
+        Confirmed | Applied | Forfeited => Err(Rejection::SecondPayment),
+        Released | Cancelled if booking.payment_ref.is_some() => Err(Rejection::SecondPayment),
+        Released | Cancelled => Err(Rejection::LatePayment),
     }
 }
 
@@ -422,7 +318,7 @@ fn await_funds(
         return Err(Rejection::Already);
     }
     match booking.state {
-        State::Pending => {
+        Pending => {
             let mut to = booking.staying("payment under way");
             to.why = format!("payment {payment_ref} takes days");
             let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
@@ -435,11 +331,9 @@ fn await_funds(
             });
             Ok(to)
         }
-        state @ (State::Confirmed
-        | State::Released
-        | State::Cancelled
-        | State::Applied
-        | State::Forfeited) => Err(Rejection::Overtaken(state)),
+        state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
+            Err(Rejection::Overtaken(state))
+        }
     }
 }
 
@@ -453,9 +347,9 @@ fn fail_funds(
         awaited: false,
     };
     match booking.state {
-        State::Pending if booking.funds.as_ref() == Some(&failed) => Err(Rejection::Already),
+        Pending if booking.funds.as_ref() == Some(&failed) => Err(Rejection::Already),
         // The sweep releases it: this role can't free a slot.
-        State::Pending => {
+        Pending => {
             let mut to = booking.staying("payment failed");
             to.why = format!("payment {}", failed.payment_ref);
             let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
@@ -465,52 +359,41 @@ fn fail_funds(
             to.after.funds = Some(failed);
             Ok(to)
         }
-        state @ (State::Confirmed
-        | State::Released
-        | State::Cancelled
-        | State::Applied
-        | State::Forfeited) => Err(Rejection::Overtaken(state)),
+        state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
+            Err(Rejection::Overtaken(state))
+        }
     }
 }
 
 fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     match (booking.state, booking.remind_at) {
-        (State::Pending, _) if booking.reminded_at.is_some() => Err(Rejection::Already),
-        (State::Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
-        (State::Pending, Some(remind_at)) if now < remind_at => Err(Rejection::TooEarly(remind_at)),
-        (State::Pending, None) => Err(Rejection::TooEarly(booking.deposit_deadline)),
-        (State::Pending, Some(_)) => {
+        (Pending, _) if booking.reminded_at.is_some() => Err(Rejection::Already),
+        (Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
+        (Pending, Some(remind_at)) if now < remind_at => Err(Rejection::TooEarly(remind_at)),
+        (Pending, None) => Err(Rejection::TooEarly(booking.deposit_deadline)),
+        (Pending, Some(_)) => {
             let mut to = booking.staying("reminded");
             to.why = format!("due {}", stamp(booking.deposit_deadline));
             to.after.reminded_at = Some(now);
             Ok(to.telling(MessageKind::Reminder))
         }
-        (
-            state @ (State::Confirmed
-            | State::Released
-            | State::Cancelled
-            | State::Applied
-            | State::Forfeited),
-            _,
-        ) => Err(Rejection::Overtaken(state)),
+        (state @ (Confirmed | Released | Cancelled | Applied | Forfeited), _) => {
+            Err(Rejection::Overtaken(state))
+        }
     }
 }
 
 fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     match booking.state {
-        State::Pending if now < booking.release_at() => {
-            Err(Rejection::TooEarly(booking.release_at()))
-        }
-        State::Pending => {
-            let mut to = booking.moving_to(State::Released, "released");
+        Pending if now < booking.release_at() => Err(Rejection::TooEarly(booking.release_at())),
+        Pending => {
+            let mut to = booking.moving_to(Released, "released");
             to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
             to.free = booking.place.slot_keys.clone();
             Ok(to.telling(MessageKind::Released))
         }
-        State::Released => Err(Rejection::Already),
-        state @ (State::Confirmed | State::Cancelled | State::Applied | State::Forfeited) => {
-            Err(Rejection::Overtaken(state))
-        }
+        Released => Err(Rejection::Already),
+        state @ (Confirmed | Cancelled | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
     }
 }
 
@@ -525,11 +408,11 @@ fn mark(
         .as_ref()
         .is_some_and(|mark| mark.attended == attended);
     match booking.state {
-        State::Confirmed | State::Applied | State::Forfeited if same => Err(Rejection::Already),
-        State::Confirmed if now < booking.place.starts_at => {
+        Confirmed | Applied | Forfeited if same => Err(Rejection::Already),
+        Confirmed if now < booking.place.starts_at => {
             Err(Rejection::TooEarly(booking.place.starts_at))
         }
-        State::Confirmed => {
+        Confirmed => {
             let mut to = booking.staying("attendance marked");
             to.why = format!("attended: {attended}, marked by {marked_by}");
             to.after.attendance = Some(Attendance {
@@ -540,10 +423,8 @@ fn mark(
             Ok(to)
         }
         // Settled by another mark, or by none: correcting that moves money, which is another order.
-        State::Applied | State::Forfeited => Err(Rejection::TooLate),
-        state @ (State::Pending | State::Released | State::Cancelled) => {
-            Err(Rejection::Overtaken(state))
-        }
+        Applied | Forfeited => Err(Rejection::TooLate),
+        state @ (Pending | Released | Cancelled) => Err(Rejection::Overtaken(state)),
     }
 }
 
@@ -551,30 +432,26 @@ fn settle(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection
     let settle_at = booking.settle_at();
     let attended = booking.attendance.as_ref().map(|mark| mark.attended);
     match (booking.state, attended, booking.policy.unmarked) {
-        (State::Confirmed, _, _) if now < settle_at => Err(Rejection::TooEarly(settle_at)),
-        (State::Confirmed, Some(true), _) => Ok(booking
-            .moving_to(State::Applied, "deposit applied")
+        (Confirmed, _, _) if now < settle_at => Err(Rejection::TooEarly(settle_at)),
+        (Confirmed, Some(true), _) => Ok(booking
+            .moving_to(Applied, "deposit applied")
             .because("the customer came")),
-        (State::Confirmed, Some(false), _) => Ok(booking
-            .moving_to(State::Forfeited, "deposit forfeited")
+        (Confirmed, Some(false), _) => Ok(booking
+            .moving_to(Forfeited, "deposit forfeited")
             .because("the customer did not come")),
-        (State::Confirmed, None, Unmarked::AssumeAttended) => Ok(booking
-            .moving_to(State::Applied, "deposit applied")
+        (Confirmed, None, Unmarked::AssumeAttended) => Ok(booking
+            .moving_to(Applied, "deposit applied")
             .because("nobody marked it, and the policy assumes that the customer came")),
-        (State::Confirmed, None, Unmarked::Ask) if booking.asked_at.is_some() => {
-            Err(Rejection::Already)
-        }
-        (State::Confirmed, None, Unmarked::Ask) => {
+        (Confirmed, None, Unmarked::Ask) if booking.asked_at.is_some() => Err(Rejection::Already),
+        (Confirmed, None, Unmarked::Ask) => {
             let mut to = booking
                 .staying("attendance asked for")
                 .because("nobody marked it");
             to.after.asked_at = Some(now);
             Ok(to.handing_over(Reason::AttendanceUnmarked))
         }
-        (State::Applied | State::Forfeited, _, _) => Err(Rejection::Already),
-        (state @ (State::Pending | State::Released | State::Cancelled), _, _) => {
-            Err(Rejection::Overtaken(state))
-        }
+        (Applied | Forfeited, _, _) => Err(Rejection::Already),
+        (state @ (Pending | Released | Cancelled), _, _) => Err(Rejection::Overtaken(state)),
     }
 }
 
@@ -590,12 +467,10 @@ fn cancel(
         CancelledBy::Customer => now <= free_until,
     };
     match booking.state {
-        State::Pending | State::Confirmed if now >= booking.place.starts_at => {
-            Err(Rejection::TooLate)
-        }
-        State::Pending | State::Confirmed => {
-            let refund_due = booking.state == State::Confirmed && in_time;
-            let mut to = booking.moving_to(State::Cancelled, "cancelled");
+        Pending | Confirmed if now >= booking.place.starts_at => Err(Rejection::TooLate),
+        Pending | Confirmed => {
+            let refund_due = booking.state == Confirmed && in_time;
+            let mut to = booking.moving_to(Cancelled, "cancelled");
             to.why = format!(
                 "by the {}",
                 if by == CancelledBy::Business {
@@ -618,10 +493,8 @@ fn cancel(
                 to
             })
         }
-        State::Cancelled => Err(Rejection::Already),
-        state @ (State::Released | State::Applied | State::Forfeited) => {
-            Err(Rejection::Overtaken(state))
-        }
+        Cancelled => Err(Rejection::Already),
+        state @ (Released | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
     }
 }
 
@@ -632,11 +505,11 @@ fn reschedule(
 ) -> Result<Transition, Rejection> {
     let old = &booking.place;
     match booking.state {
-        State::Pending | State::Confirmed if old.is_same_time(&place) => Err(Rejection::Already),
-        State::Pending | State::Confirmed if now >= old.starts_at || now >= place.starts_at => {
+        Pending | Confirmed if old.is_same_time(&place) => Err(Rejection::Already),
+        Pending | Confirmed if now >= old.starts_at || now >= place.starts_at => {
             Err(Rejection::TooLate)
         }
-        State::Pending | State::Confirmed => {
+        Pending | Confirmed => {
             let mut to = booking.staying("rescheduled");
             to.why = format!("from {} {}", old.resource, stamp(old.starts_at));
             to.hold = place
@@ -652,7 +525,7 @@ fn reschedule(
                 .cloned()
                 .collect();
             let latest = place.starts_at - minutes(booking.policy.start_buffer);
-            if booking.state == State::Pending && latest < booking.deposit_deadline {
+            if booking.state == Pending && latest < booking.deposit_deadline {
                 to.after.deposit_deadline = booking.policy.deposit_deadline(now, place.starts_at);
                 to.after.remind_at = booking.policy.remind_at(now, to.after.deposit_deadline);
             }
@@ -661,140 +534,11 @@ fn reschedule(
             to.after.place = place;
             Ok(to.telling(MessageKind::Rescheduled))
         }
-        state @ (State::Released | State::Cancelled | State::Applied | State::Forfeited) => {
-            Err(Rejection::Overtaken(state))
-        }
-    }
-}
-
-fn intend_session(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
-    let usable = booking
-        .session
-        .as_ref()
-        .filter(|session| match session.opened {
-            None if session.spent => false,
-            Some(_) => session.expires_at > now,
-            None => {
-                now - session.intended_at < SESSION_KEY_AGE_MAX
-                    && session.expires_at - now > TimeDelta::minutes(30)
-            }
-        });
-    match (booking.state, usable) {
-        (State::Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
-        (State::Pending, _) if booking.funds.as_ref().is_some_and(|funds| funds.awaited) => {
-            Err(Rejection::TooLate)
-        }
-        (State::Pending, Some(_)) => Err(Rejection::Already),
-        (State::Pending, None) => {
-            let mut to = booking.staying("payment page intended");
-            let attempt = booking
-                .session
-                .as_ref()
-                .map_or(1, |session| session.attempt + 1);
-            to.why = format!("attempt {attempt}");
-            let life = (booking.deposit_deadline - now).clamp(SESSION_LIFE_MIN, SESSION_LIFE_MAX);
-            let expires_at = now + life;
-            to.after.session = Some(Session {
-                attempt,
-                intended_at: now,
-                expires_at,
-                opened: None,
-                spent: false,
-            });
-            Ok(to)
-        }
-        (
-            state @ (State::Confirmed
-            | State::Released
-            | State::Cancelled
-            | State::Applied
-            | State::Forfeited),
-            _,
-        ) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn record_session(
-    booking: &Booking,
-    attempt: u32,
-    opened: OpenedSession,
-) -> Result<Transition, Rejection> {
-    match (booking.state, &booking.session) {
-        // The slot may be gone by the time the provider answers: its page is shown to nobody.
-        (State::Pending, Some(session))
-            if session.attempt == attempt && session.opened.is_none() =>
-        {
-            let mut to = booking.staying("payment page opened");
-            to.why = format!("session {}", opened.session_id);
-            to.after.session = Some(Session {
-                opened: Some(opened),
-                ..session.clone()
-            });
-            Ok(to)
-        }
-        (State::Pending, Some(session)) if session.attempt == attempt => Err(Rejection::Already),
-        (state, _) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn spend_session(booking: &Booking, attempt: u32) -> Result<Transition, Rejection> {
-    match &booking.session {
-        Some(session) if session.attempt == attempt && session.opened.is_none() => {
-            let mut to = booking.staying("payment page refused");
-            to.why = format!("attempt {attempt}");
-            to.after.session = Some(Session {
-                spent: true,
-                ..session.clone()
-            });
-            Ok(to)
-        }
-        Some(_) | None => Err(Rejection::Overtaken(booking.state)),
-    }
-}
-
-impl Place {
-    /// Whether it is the same resource at the same time, in whichever of its units.
-    fn is_same_time(&self, other: &Self) -> bool {
-        self.resource == other.resource
-            && (self.starts_at, self.ends_at) == (other.starts_at, other.ends_at)
-            && self.slot_keys.len() == other.slot_keys.len()
+        state @ (Released | Cancelled | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
     }
 }
 
 impl Booking {
-    /// When the deposit may be applied or forfeited.
-    pub fn settle_at(&self) -> DateTime<Utc> {
-        self.place.ends_at + minutes(self.policy.settle_after)
-    }
-
-    /// When an unpaid booking gives its slot back: at the deadline, but not while the customer has a
-    /// page open that still takes the money.
-    pub fn release_at(&self) -> DateTime<Utc> {
-        let session = self
-            .session
-            .as_ref()
-            .filter(|session| session.opened.is_some());
-        match (&self.funds, session) {
-            (None, Some(session)) => self
-                .deposit_deadline
-                .max(session.expires_at + SESSION_SETTLES),
-            (Some(_), _) | (None, None) => self.deposit_deadline,
-        }
-    }
-
-    /// When the next sweep must look at it; `None` if nothing is to come by itself.
-    pub fn due_at(&self) -> Option<DateTime<Utc>> {
-        match (self.state, self.remind_at) {
-            (State::Pending, Some(remind_at)) if self.reminded_at.is_none() => {
-                Some(remind_at.min(self.deposit_deadline))
-            }
-            (State::Pending, _) => Some(self.release_at()),
-            (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,
-            (State::Confirmed, _) => Some(self.settle_at()),
-            (State::Released | State::Cancelled | State::Applied | State::Forfeited, _) => None,
-        }
-    }
-
     fn staying(&self, what: &'static str) -> Transition {
         self.moving_to(self.state, what)
     }
@@ -832,48 +576,5 @@ impl Transition {
     }
 }
 
-impl Row for Booking {
-    const NAME: &'static str = "booking";
-    const KEY: &'static str = "booking_id";
-    const PERSONAL: &'static [&'static str] = &[
-        "name",
-        "phone",
-        "email",
-        "notes",
-        "session",
-        "cancelled_reason",
-    ];
-
-    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
-        let mut attributes = Map::new();
-        if let Value::Object(own) = serde_json::to_value(self)? {
-            attributes.extend(own.into_iter().filter(|(_, value)| !value.is_null()));
-        }
-        // For those who look at the table: `place` has them all.
-        if let Some(slot_key) = self.place.slot_keys.first() {
-            attributes.insert("slot_key".to_owned(), slot_key.clone().into());
-        }
-        if let Some(due_at) = self.due_at() {
-            attributes.insert(
-                "state_shard".to_owned(),
-                due_shard(self.state, shard_of(&self.booking_id)).into(),
-            );
-            attributes.insert("due_at".to_owned(), stamp(due_at).into());
-        }
-        Ok(attributes)
-    }
-}
-
-/// The index partition of due work of one state.
-pub fn due_shard(state: State, shard: u64) -> String {
-    format!("{}#{shard}", state.as_str())
-}
-
-fn shard_of(booking_id: &str) -> u64 {
-    // Ids end in random characters, so their sum spreads well enough.
-    booking_id.bytes().map(u64::from).sum::<u64>() % DUE_SHARDS
-}
-
 #[cfg(test)]
-#[path = "booking_tests.rs"]
 mod tests;

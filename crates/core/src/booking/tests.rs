@@ -1,9 +1,11 @@
 use std::fmt::Write as _;
 
-use chrono::TimeZone;
+use chrono::{TimeDelta, TimeZone};
 use expect_test::expect_file;
 
 use super::*;
+use crate::phone::Phone;
+use crate::step::Row;
 use crate::venue::{BUILT_IN, Venue};
 
 /// Booked on 1 July 12:00 for 11 July 20:00, deposit due on 2 July 12:00.
@@ -258,7 +260,7 @@ fn the_table_says_what_every_command_does_in_every_state() {
             let _ = writeln!(table, "  {:<10} {outcome}", state.as_str());
         }
     }
-    expect_file!["booking_table.txt"].assert_eq(&table);
+    expect_file!["../booking_table.txt"].assert_eq(&table);
 }
 
 #[test]

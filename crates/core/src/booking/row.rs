@@ -1,0 +1,201 @@
+//! A booking and its parts, as they are stored, and when work on it is due.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::State;
+use crate::email::EmailAddress;
+use crate::local_time::stamp;
+use crate::money::Money;
+use crate::phone::Phone;
+use crate::step::Row;
+use crate::venue::{Policy, minutes};
+
+/// Over how many index partitions the due work of one state is spread.
+pub const DUE_SHARDS: u64 = 4;
+/// How long after a page's end a payment on it may still be on its way to us.
+const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
+
+/// A booking as it is stored. It has no `Debug` form: it names a person.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Booking {
+    pub booking_id: String,
+    pub state: State,
+    pub place: Place,
+    pub party: u32,
+    pub name: String,
+    pub phone: Phone,
+    pub email: Option<EmailAddress>,
+    pub notes: Option<String>,
+    /// Where the booking came from, such as `form`.
+    pub source: String,
+    pub deposit: Money,
+    pub deposit_deadline: DateTime<Utc>,
+    pub remind_at: Option<DateTime<Utc>>,
+    pub reminded_at: Option<DateTime<Utc>>,
+    pub funds: Option<Funds>,
+    pub session: Option<Session>,
+    /// The provider's id of the payment that confirmed it. Only the webhook's role may write it.
+    pub payment_ref: Option<String>,
+    pub paid_at: Option<DateTime<Utc>>,
+    pub attendance: Option<Attendance>,
+    /// When the team was asked to mark the attendance.
+    pub asked_at: Option<DateTime<Utc>>,
+    pub cancelled: Option<Cancellation>,
+    /// Why, in somebody's own words.
+    pub cancelled_reason: Option<String>,
+    /// The rules as they were when it was booked.
+    pub policy: Policy,
+    pub created_at: DateTime<Utc>,
+    pub version: u64,
+}
+
+/// Which slots a booking holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub resource: String,
+    /// What a customer calls it.
+    pub label: String,
+    pub starts_at: DateTime<Utc>,
+    pub ends_at: DateTime<Utc>,
+    pub zone: Tz,
+    /// The first is the booking's `slot_key` towards the outside.
+    pub slot_keys: Vec<String>,
+}
+
+/// A payment that takes days, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Funds {
+    pub payment_ref: String,
+    pub awaited: bool,
+}
+
+/// A hosted payment page at the provider. The attempt is part of the idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub attempt: u32,
+    /// When we decided to make it: after 23 hours its key is not sent again.
+    pub intended_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+    /// What the provider answered; absent until it did.
+    pub opened: Option<OpenedSession>,
+    /// The provider keeps an error under this attempt's key, so the next click takes another.
+    #[serde(default)]
+    pub spent: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedSession {
+    pub session_id: String,
+    pub url: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attendance {
+    pub attended: bool,
+    pub marked_by: String,
+    pub marked_at: DateTime<Utc>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelledBy {
+    Customer,
+    Business,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    pub by: CancelledBy,
+    pub at: DateTime<Utc>,
+    /// Whether the policy gives a paid deposit back.
+    pub refund_due: bool,
+}
+
+impl Place {
+    /// Whether it is the same resource at the same time, in whichever of its units.
+    pub(super) fn is_same_time(&self, other: &Self) -> bool {
+        self.resource == other.resource
+            && (self.starts_at, self.ends_at) == (other.starts_at, other.ends_at)
+            && self.slot_keys.len() == other.slot_keys.len()
+    }
+}
+
+impl Booking {
+    /// When the deposit may be applied or forfeited.
+    pub fn settle_at(&self) -> DateTime<Utc> {
+        self.place.ends_at + minutes(self.policy.settle_after)
+    }
+
+    /// When an unpaid booking gives its slot back: at the deadline, but not while the customer has a
+    /// page open that still takes the money.
+    pub fn release_at(&self) -> DateTime<Utc> {
+        let session = self
+            .session
+            .as_ref()
+            .filter(|session| session.opened.is_some());
+        match (&self.funds, session) {
+            (None, Some(session)) => self
+                .deposit_deadline
+                .max(session.expires_at + SESSION_SETTLES),
+            (Some(_), _) | (None, None) => self.deposit_deadline,
+        }
+    }
+
+    /// When the next sweep must look at it; `None` if nothing is to come by itself.
+    pub fn due_at(&self) -> Option<DateTime<Utc>> {
+        match (self.state, self.remind_at) {
+            (State::Pending, Some(remind_at)) if self.reminded_at.is_none() => {
+                Some(remind_at.min(self.deposit_deadline))
+            }
+            (State::Pending, _) => Some(self.release_at()),
+            (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,
+            (State::Confirmed, _) => Some(self.settle_at()),
+            (State::Released | State::Cancelled | State::Applied | State::Forfeited, _) => None,
+        }
+    }
+}
+
+impl Row for Booking {
+    const NAME: &'static str = "booking";
+    const KEY: &'static str = "booking_id";
+    const PERSONAL: &'static [&'static str] = &[
+        "name",
+        "phone",
+        "email",
+        "notes",
+        "session",
+        "cancelled_reason",
+    ];
+
+    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
+        let mut attributes = Map::new();
+        if let Value::Object(own) = serde_json::to_value(self)? {
+            attributes.extend(own.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        // For those who look at the table: `place` has them all.
+        if let Some(slot_key) = self.place.slot_keys.first() {
+            attributes.insert("slot_key".to_owned(), slot_key.clone().into());
+        }
+        if let Some(due_at) = self.due_at() {
+            attributes.insert(
+                "state_shard".to_owned(),
+                due_shard(self.state, shard_of(&self.booking_id)).into(),
+            );
+            attributes.insert("due_at".to_owned(), stamp(due_at).into());
+        }
+        Ok(attributes)
+    }
+}
+
+/// The index partition of due work of one state.
+pub fn due_shard(state: State, shard: u64) -> String {
+    format!("{}#{shard}", state.as_str())
+}
+
+fn shard_of(booking_id: &str) -> u64 {
+    // Ids end in random characters, so their sum spreads well enough.
+    booking_id.bytes().map(u64::from).sum::<u64>() % DUE_SHARDS
+}
