@@ -145,7 +145,7 @@ mod tests {
             - 18:00:00 released
             - 18:12:03 payment_captured
 
-            One case is open per booking and reason: you get this mail once.
+            One case is open per booking and reason. If more comes up about it, you get another mail.
         "#]]
         .assert_eq(&mail.text);
     }

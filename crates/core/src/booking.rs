@@ -346,14 +346,16 @@ fn fail_funds(
         payment_ref,
         awaited: false,
     };
+    let awaited = booking.funds.as_ref().filter(|funds| funds.awaited);
+    let is_another = awaited.is_some_and(|funds| funds.payment_ref != failed.payment_ref);
     match booking.state {
         Pending if booking.funds.as_ref() == Some(&failed) => Err(Rejection::Already),
+        Pending if is_another => Err(Rejection::Overtaken(Pending)),
         // The sweep releases it: this role can't free a slot.
         Pending => {
             let mut to = booking.staying("payment failed");
             to.why = format!("payment {}", failed.payment_ref);
-            let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
-            if awaited {
+            if awaited.is_some() {
                 to.after.deposit_deadline = now;
             }
             to.after.funds = Some(failed);
@@ -471,14 +473,7 @@ fn cancel(
         Pending | Confirmed => {
             let refund_due = booking.state == Confirmed && in_time;
             let mut to = booking.moving_to(Cancelled, "cancelled");
-            to.why = format!(
-                "by the {}",
-                if by == CancelledBy::Business {
-                    "business"
-                } else {
-                    "customer"
-                }
-            );
+            to.why = format!("by the {}", by.as_str());
             to.free = booking.place.slot_keys.clone();
             to.after.cancelled = Some(Cancellation {
                 by,

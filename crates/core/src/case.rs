@@ -11,7 +11,7 @@ use crate::booking::Reason;
 use crate::booking_step::Handover;
 use crate::step::Row;
 
-/// The most entries of one case; further ones only count.
+/// The most entries of one case; beyond it the oldest that the team was told of makes way.
 const ENTRIES_MAX: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,13 +99,13 @@ pub fn escalate(
     match seen.or(same) {
         Some(entry) if entry.mailed_at.is_some() => Escalation::Known,
         Some(_) => Escalation::Untold(Box::new(case.clone())),
-        None if case.entries.len() >= ENTRIES_MAX => Escalation::Known,
         None => {
             let mut case = case.clone();
             if case.status == Status::Closed {
                 case.status = Status::Open;
                 case.opened_at = now;
             }
+            case.make_room();
             case.entries.push(entry);
             case.version += 1;
             Escalation::New(Box::new(case))
@@ -119,6 +119,15 @@ impl Case {
         self.entries
             .iter()
             .filter(|entry| entry.mailed_at.is_none())
+    }
+
+    fn make_room(&mut self) {
+        let told = |entry: &Entry| entry.mailed_at.is_some();
+        if self.entries.len() >= ENTRIES_MAX
+            && let Some(oldest) = self.entries.iter().position(told)
+        {
+            self.entries.remove(oldest);
+        }
     }
 
     /// The case after a mail that told of everything in it.

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ulid::Ulid;
@@ -75,6 +76,24 @@ pub struct Envelope {
     pub aggregate: String,
     pub occurred_at: String,
     pub payload: Value,
+}
+
+/// A message that is no event, or whose payload is not what the consumer takes. It does not repeat
+/// what it read, as a parser's error does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message is not an event for this consumer")]
+pub struct NotAnEvent;
+
+impl Envelope {
+    /// Reads a message: the id of its event, and its payload.
+    ///
+    /// # Errors
+    /// Anything else than an event with such a payload.
+    pub fn read<P: DeserializeOwned>(message: Value) -> Result<(String, P), NotAnEvent> {
+        let envelope: Self = serde_json::from_value(message).map_err(|_| NotAnEvent)?;
+        let payload = serde_json::from_value(envelope.payload).map_err(|_| NotAnEvent)?;
+        Ok((envelope.event_id, payload))
+    }
 }
 
 impl OutboxRow {

@@ -31,6 +31,22 @@ pub enum Outcome {
     ForeignAccount,
 }
 
+impl Outcome {
+    /// Returns the name that ledger and audit rows carry.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Already => "already",
+            Self::AwaitingFunds => "awaiting_funds",
+            Self::FundsFailed => "funds_failed",
+            Self::Overtaken => "overtaken",
+            Self::Escalated => "escalated",
+            Self::WrongMode => "wrong_mode",
+            Self::ForeignAccount => "foreign_account",
+        }
+    }
+}
+
 /// One event of the provider.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventRow {

@@ -11,21 +11,41 @@ use crate::{Outbound, Relay};
 
 /// SQS's own limits on one batch: entries, and bytes of all bodies together.
 const BATCH_ENTRIES_MAX: usize = 10;
-const BATCH_BYTES_MAX: usize = 256 * 1024;
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+
+/// An event with the body that its queue gets.
+struct Message {
+    event: Outbound,
+    body: String,
+}
 
 impl Relay {
     /// Sends events to their queues and marks those that were taken. Returns the others.
     pub(crate) async fn publish(&self, outbound: Vec<Outbound>, now: DateTime<Utc>) -> Vec<String> {
-        let mut by_target: BTreeMap<String, Vec<Outbound>> = BTreeMap::new();
-        for event in outbound {
-            by_target
-                .entry(event.row.target.clone())
-                .or_default()
-                .push(event);
-        }
         let mut failed = Vec::new();
-        for (target, events) in by_target {
-            for batch in events.chunks(BATCH_ENTRIES_MAX) {
+        let mut by_target: BTreeMap<String, Vec<Message>> = BTreeMap::new();
+        for event in outbound {
+            match event
+                .row
+                .envelope()
+                .and_then(|it| serde_json::to_string(&it))
+            {
+                Ok(body) => {
+                    let target = event.row.target.clone();
+                    by_target
+                        .entry(target)
+                        .or_default()
+                        .push(Message { event, body });
+                }
+                Err(error) => {
+                    let event_id = &event.row.event_id;
+                    tracing::error!(event.id = %event_id, %error, "Event `{event_id}` can't be made into a message");
+                    failed.push(event.report_as);
+                }
+            }
+        }
+        for (target, messages) in by_target {
+            for batch in batches(&messages) {
                 failed.extend(self.publish_batch(&target, batch, now).await);
             }
         }
@@ -35,7 +55,7 @@ impl Relay {
     async fn publish_batch(
         &self,
         target: &str,
-        batch: &[Outbound],
+        batch: &[Message],
         now: DateTime<Utc>,
     ) -> Vec<String> {
         let taken = match self.send(target, batch).await {
@@ -46,27 +66,21 @@ impl Relay {
             }
         };
         let mut failed = Vec::new();
-        for (index, event) in batch.iter().enumerate() {
-            if !taken.contains(&index) || !self.mark(event, now).await {
-                failed.push(event.report_as.clone());
+        for (index, message) in batch.iter().enumerate() {
+            if !taken.contains(&index) || !self.mark(&message.event, now).await {
+                failed.push(message.event.report_as.clone());
             }
         }
         failed
     }
 
     /// Returns the indexes of the entries that the queue took: a 200 may hold failed ones.
-    async fn send(&self, target: &str, batch: &[Outbound]) -> Result<Vec<usize>, Failure> {
+    async fn send(&self, target: &str, batch: &[Message]) -> Result<Vec<usize>, Failure> {
         let mut request = self.sqs.send_message_batch().queue_url(target);
-        let mut bytes = 0;
-        for (index, event) in batch.iter().enumerate() {
-            let body = serde_json::to_string(&event.row.envelope()?)?;
-            bytes += body.len();
-            if bytes > BATCH_BYTES_MAX {
-                break;
-            }
+        for (index, message) in batch.iter().enumerate() {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(index.to_string())
-                .message_body(body)
+                .message_body(&message.body)
                 .build()?;
             request = request.entries(entry);
         }
@@ -91,4 +105,21 @@ impl Relay {
             }
         }
     }
+}
+
+/// Splits messages into batches that the queue takes; one too large by itself is refused alone.
+fn batches(messages: &[Message]) -> Vec<&[Message]> {
+    let mut batches = Vec::new();
+    let mut rest = messages;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fitting = rest.iter().take(BATCH_ENTRIES_MAX).take_while(|message| {
+            bytes += message.body.len();
+            bytes <= BATCH_BYTES_MAX
+        });
+        let (batch, others) = rest.split_at(fitting.count().max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
 }

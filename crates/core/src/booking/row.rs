@@ -106,6 +106,15 @@ pub enum CancelledBy {
     Business,
 }
 
+impl CancelledBy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Business => "business",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancellation {
     pub by: CancelledBy,

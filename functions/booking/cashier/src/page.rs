@@ -44,16 +44,18 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    pub(crate) fn of(rejection: Rejection) -> Self {
+    /// What to tell a customer whose click came to nothing.
+    pub(crate) fn of(rejection: Rejection, booking: &Booking) -> Self {
         match rejection {
+            Rejection::TooLate if is_under_way(booking) => Self::UnderWay,
             Rejection::SecondPayment | Rejection::Already => Self::AlreadyPaid,
             Rejection::TooLate | Rejection::LatePayment => Self::HoldEnded,
             Rejection::Overtaken(State::Confirmed | State::Applied | State::Forfeited) => {
                 Self::AlreadyPaid
             }
-            Rejection::Overtaken(State::Pending | State::Released | State::Cancelled) => {
-                Self::HoldEnded
-            }
+            Rejection::Overtaken(State::Released | State::Cancelled) => Self::HoldEnded,
+            // Another click took another attempt.
+            Rejection::Overtaken(State::Pending) => Self::Busy,
             Rejection::TooEarly(_) | Rejection::AmountMismatch => Self::Busy,
         }
     }
@@ -126,9 +128,8 @@ impl Cashier {
 
     /// The terms and a button, or why there is nothing to pay.
     pub(crate) fn pay_page(&self, booking: &Booking, now: DateTime<Utc>) -> Reply {
-        let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
         match booking.state {
-            State::Pending if awaited => self.notice(Notice::UnderWay),
+            State::Pending if is_under_way(booking) => self.notice(Notice::UnderWay),
             State::Pending if now < booking.deposit_deadline => {
                 render("pay", 200, self.terms(booking))
             }
@@ -154,6 +155,12 @@ impl Cashier {
             free_is_ahead => free_until > booking.created_at,
         }
     }
+}
+
+/// Whether the customer has paid by a way that takes days.
+fn is_under_way(booking: &Booking) -> bool {
+    let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
+    booking.state == State::Pending && awaited
 }
 
 fn render(page: &str, status: u16, facts: Value) -> Reply {

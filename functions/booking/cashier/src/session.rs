@@ -27,7 +27,9 @@ impl Cashier {
             .await?
         {
             Done::Moved(booking) | Done::Rejected(Rejection::Already, booking) => booking,
-            Done::Rejected(rejection, _) => return Ok(self.notice(Notice::of(rejection))),
+            Done::Rejected(rejection, booking) => {
+                return Ok(self.notice(Notice::of(rejection, &booking)));
+            }
             Done::Missing => return Ok(self.notice(Notice::LinkInvalid)),
             Done::Taken(_) | Done::Contended => return Ok(self.notice(Notice::Busy)),
         };
@@ -48,7 +50,6 @@ impl Cashier {
         request: &Request,
         now: DateTime<Utc>,
     ) -> Result<Reply, Failure> {
-        let key = Secret::new(self.provider_key.get(now).await?.current());
         let description = self.description(&booking);
         let success_url = self.success_url(request);
         let new = NewSession {
@@ -61,7 +62,7 @@ impl Cashier {
             metadata: BTreeMap::new(),
             idempotency_key: &format!("deposit:{}:{}", booking.booking_id, session.attempt),
         };
-        let opened = match self.provider.create_session(&key, &new).await {
+        let opened = match self.ask(&new, now).await? {
             Answer::Done(opened) => opened,
             Answer::Refused(refusal) => {
                 count(Self::NAME, "session_refused", 1);
@@ -97,9 +98,32 @@ impl Cashier {
         // If this is not written, the next click asks again under the same key and learns the same.
         match self.order(booking, record, command_id, now).await? {
             Done::Moved(_) | Done::Rejected(Rejection::Already, _) => Ok(Reply::see_other(&url)),
-            Done::Rejected(rejection, _) => Ok(self.notice(Notice::of(rejection))),
+            Done::Rejected(rejection, booking) => Ok(self.notice(Notice::of(rejection, &booking))),
             Done::Missing | Done::Taken(_) | Done::Contended => Ok(self.notice(Notice::Busy)),
         }
+    }
+
+    /// Asks the provider for a session, a second time if the key may just have been rolled: what
+    /// was not let in was not begun.
+    async fn ask(
+        &self,
+        new: &NewSession<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Answer<provider::Session>, Failure> {
+        let secret = self.provider_key.get(now).await?;
+        let key = Secret::new(secret.current());
+        let answer = self.provider.create_session(&key, new).await;
+        let is_locked_out =
+            matches!(&answer, Answer::Refused(refusal) if refusal.status == Some(401));
+        if !is_locked_out {
+            return Ok(answer);
+        }
+        let fresh = self.provider_key.refreshed(now).await?;
+        if fresh.current() == secret.current() {
+            return Ok(answer);
+        }
+        let key = Secret::new(fresh.current());
+        Ok(self.provider.create_session(&key, new).await)
     }
 
     async fn spend(

@@ -69,12 +69,8 @@ impl Function for Composer {
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
         each_record(event, |body| async move {
-            let envelope: Envelope = serde_json::from_value(body)?;
-            let order = serde_json::from_value(envelope.payload)?;
-            let job = Job {
-                event_id: envelope.event_id,
-                order,
-            };
+            let (event_id, order) = Envelope::read(body)?;
+            let job = Job { event_id, order };
             self.compose(&job, now).await
         })
         .await

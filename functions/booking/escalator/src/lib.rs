@@ -50,9 +50,8 @@ impl Function for Escalator {
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
         each_record(event, |body| async move {
-            let envelope: Envelope = serde_json::from_value(body)?;
-            let handover: Handover = serde_json::from_value(envelope.payload)?;
-            self.take(&envelope.event_id, &handover, now).await
+            let (event_id, handover) = Envelope::read::<Handover>(body)?;
+            self.take(&event_id, &handover, now).await
         })
         .await
     }

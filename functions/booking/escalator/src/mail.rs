@@ -116,9 +116,11 @@ fn described(booking: Option<&Booking>) -> String {
 }
 
 fn payment(case: &Case) -> Option<String> {
+    // The newest first: a long line is cut at its end.
     let payments: Vec<String> = case
         .entries
         .iter()
+        .rev()
         .filter_map(|entry| {
             let reference = entry.facts.get("payment_ref").and_then(Value::as_str)?;
             let amount = |name: &str| match entry.facts.get(name) {

@@ -21,8 +21,12 @@ use paidonce_core::booking_step::Tables;
 use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::Value;
 
+use crate::api::no_such_booking;
+
 /// The largest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
+/// The longest id that is looked for, in bytes: ours have 30, and DynamoDB refuses very long keys.
+const ID_BYTES_MAX: usize = 64;
 
 pub struct Intake {
     dynamodb: Client,
@@ -81,6 +85,11 @@ impl Intake {
             return Err(Problem::new(404, "not_found", "There is nothing here.").into());
         }
         let caller = self.caller(request, now).await?;
+        if let ["bookings", id, ..] = path.as_slice()
+            && id.len() > ID_BYTES_MAX
+        {
+            return Err(no_such_booking().into());
+        }
         match route {
             ("POST", ["bookings"]) => self.book(request, &caller, now).await,
             ("GET", ["slots"]) => self.list_slots(request, now).await,

@@ -42,7 +42,11 @@ impl Intake {
                 format!("attendance:{id}:{attended}"),
             )
         } else {
-            (cancellation(&fields)?, format!("cancel:{id}"))
+            let by = canceller(&fields)?;
+            let reason = fields.optional_text("reason", 200)?.unwrap_or_default();
+            // Two cancellers are two orders: which of them was first decides about the refund.
+            let command_id = format!("cancel:{id}:{}", by.as_str());
+            (Command::Cancel { by, reason }, command_id)
         };
         let done = self.order(command, command_id, caller, now, id).await?;
         Ok(reply(done, caller)?)
@@ -127,17 +131,15 @@ fn marked_by(fields: &Fields, caller: &Caller) -> Result<String, Problem> {
         .unwrap_or_else(|| caller.name()))
 }
 
-fn cancellation(fields: &Fields) -> Result<Command, Problem> {
-    let by = match fields.optional_text("by", 20)?.as_deref() {
-        None | Some("customer") => CancelledBy::Customer,
-        Some("business") => CancelledBy::Business,
+fn canceller(fields: &Fields) -> Result<CancelledBy, Problem> {
+    match fields.optional_text("by", 20)?.as_deref() {
+        None | Some("customer") => Ok(CancelledBy::Customer),
+        Some("business") => Ok(CancelledBy::Business),
         Some(_) => {
             let detail = "`by` must be `customer` or `business`.";
-            return Err(Problem::field("by", "unknown_canceller", detail));
+            Err(Problem::field("by", "unknown_canceller", detail))
         }
-    };
-    let reason = fields.optional_text("reason", 200)?.unwrap_or_default();
-    Ok(Command::Cancel { by, reason })
+    }
 }
 
 fn taken() -> Problem {

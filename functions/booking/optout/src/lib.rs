@@ -64,23 +64,30 @@ impl Function for Optout {
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
         let notifications: Notifications = serde_json::from_value(event)?;
+        let mut failure = None;
         for record in notifications.records {
-            self.take(record.sns, now).await?;
+            if let Err(error) = self.take(record.sns, now).await {
+                failure.get_or_insert(error);
+            }
         }
-        Ok(json!({}))
+        // All come again: those that were taken change nothing by that.
+        failure.map_or_else(|| Ok(json!({})), Err)
     }
 }
 
 impl Optout {
     async fn take(&self, notification: Notification, now: DateTime<Utc>) -> Result<(), Failure> {
-        let sms: InboundSms = serde_json::from_str(&notification.message)?;
+        // The parser's own words repeat what it read.
+        let sms: InboundSms = serde_json::from_str(&notification.message)
+            .map_err(|_| "the notification is not an inbound text")?;
         let Some(wish) = wish(&sms.message_body) else {
             count(Self::NAME, "inbound_other", 1);
             return Ok(());
         };
         // The carrier gives it in E.164, as we keep it. Whether it still counts as a mobile does not
         // matter: whoever can text STOP can be texted.
-        let phone = Phone::try_from(sms.origination_number)?;
+        let phone = Phone::try_from(sms.origination_number)
+            .map_err(|_| "the inbound text is not from a phone number")?;
         let row = OptoutRow::new(
             phone,
             wish,

@@ -1,7 +1,5 @@
 //! The provider's event, as far as we read it, and what it orders.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use lambda_kit::Problem;
 use paidonce_core::booking::{Command, Payment};
@@ -40,7 +38,8 @@ struct Data<'a> {
 struct Session {
     id: String,
     client_reference_id: Option<String>,
-    metadata: Option<BTreeMap<String, String>>,
+    /// Other products on the same account may leave anything here.
+    metadata: Option<Value>,
     amount_total: Option<Value>,
     currency: Option<String>,
     payment_status: Option<String>,
@@ -163,12 +162,15 @@ impl Session {
             .metadata
             .as_ref()
             .and_then(|metadata| metadata.get("booking_id"));
-        let id = named.or(self.client_reference_id.as_ref())?;
+        let id = match named {
+            Some(named) => named.as_str()?,
+            None => self.client_reference_id.as_deref()?,
+        };
         let ours = id.len() == BOOKING_ID_BYTES
             && id
                 .strip_prefix("bkg_")
                 .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        ours.then(|| id.clone())
+        ours.then(|| id.to_owned())
     }
 
     fn payment_ref(&self) -> String {

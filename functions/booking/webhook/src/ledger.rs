@@ -61,7 +61,7 @@ impl Webhook {
                 &subject,
                 "event ignored",
                 None,
-                format!("{outcome:?}"),
+                outcome.as_str().to_owned(),
                 event,
             ),
         );
@@ -71,7 +71,9 @@ impl Webhook {
         }
     }
 
-    fn step(
+    /// Decides, and builds what is to be written. Public for the benchmark alone.
+    #[doc(hidden)]
+    pub fn step(
         &self,
         event: &Event<'_>,
         order: &PaymentOrder,
