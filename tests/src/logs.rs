@@ -3,22 +3,26 @@
 use std::io::Write;
 use std::sync::{Mutex, Once, PoisonError};
 
+use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static STARTED: Once = Once::new();
 
-/// The filter of the deployed functions, with our own debug lines on top.
+/// The filter of the deployed functions, with our own debug lines on top. The local cloud's tell why
+/// an invocation failed, as the functions' own runtime logs it when it is deployed.
 const FILTER: &str = "info,bdc_intake=debug,bdc_webhook=debug,bdc_cashier=debug,bdc_composer=debug,\
     bdc_release_sweep=debug,bdc_settle_sweep=debug,bdc_escalator=debug,bdc_optout=debug,relay=debug,\
-    lambda_kit=debug,paidonce_core=debug,provider=debug,copywriter=debug";
+    lambda_kit=debug,paidonce_core=debug,provider=debug,copywriter=debug,\
+    local_cloud=debug";
 
 /// Starts collecting, once for the process. Returns the number of lines so far.
 pub(crate) fn start() -> usize {
     STARTED.call_once(|| {
         let collected = tracing_subscriber::fmt()
             .json()
+            .with_thread_ids(true)
             .with_env_filter(EnvFilter::new(FILTER))
             .with_writer(Collector)
             .try_init();
@@ -39,6 +43,24 @@ pub(crate) fn assert_discreet(first: usize, words: &[String]) {
             );
         }
     }
+}
+
+/// Adds up what this thread counted on a metric of `function` since line `first`. A story on a
+/// runtime of one thread hears of no other town's counts.
+pub(crate) fn counted(first: usize, function: &str, metric: &str) -> i64 {
+    let thread = format!("{:?}", std::thread::current().id());
+    let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let values = lines.get(first..).unwrap_or_default().iter().map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap_or_default();
+        let fields = &line["fields"];
+        let fits = line["target"] == "metric"
+            && line["threadId"] == thread.as_str()
+            && fields["function"] == function
+            && fields["metric"] == metric;
+        let value = fields["value"].as_i64().unwrap_or_default();
+        if fits { value } else { 0 }
+    });
+    values.sum()
 }
 
 #[derive(Clone, Copy)]

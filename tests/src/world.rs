@@ -5,7 +5,7 @@ use http::Request;
 use local_cloud::Message;
 use serde_json::{Value, json};
 
-use crate::{Answer, Booked, NAME, PHONE, PHONE_E164, Town};
+use crate::{Answer, Booked, NAME, PHONE, PHONE_E164, Town, logs};
 
 impl Town {
     pub fn rows(&self, table: &str) -> Vec<Value> {
@@ -95,6 +95,11 @@ impl Town {
 
     pub fn forget_calls(&self) {
         self.fleet.cloud.clear_calls();
+    }
+
+    /// What a function counted on one of its metrics. For stories on a runtime of one thread.
+    pub fn counted(&self, function: &str, metric: &str) -> i64 {
+        logs::counted(self.first_log_line, function, metric)
     }
 
     /// Presses the button of the pay page; returns the cashier's answer, which leads to the provider.
