@@ -193,6 +193,7 @@ mod tests {
 
     fn row(before: Option<&str>, after: Option<&str>) -> AuditRow {
         AuditRow {
+            at: None,
             booking_id: "bkg_1".to_owned(),
             ts: "2026-06-01T12:00:00.000Z#01".to_owned(),
             who: "bdc-webhook".to_owned(),
