@@ -7,11 +7,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::step::{Row, Step, from_item};
+use crate::step::{Item, Row, Step, from_item};
 
 /// The most pages of one history that are read: a booking has a few dozen rows.
 const HISTORY_PAGES_MAX: usize = 10;
@@ -68,6 +68,10 @@ pub struct AuditRow {
 impl Row for AuditRow {
     const NAME: &'static str = "audit";
     const KEY: &'static str = "booking_id";
+
+    fn key(&self) -> String {
+        self.booking_id.clone()
+    }
 }
 
 impl Step {
@@ -84,22 +88,33 @@ impl Step {
 
     /// Adds an audit row under a sort key of its own: it can be written once.
     #[must_use]
-    pub fn audit_at(self, table: &str, ts: String, audit: Audit<'_>) -> Self {
-        let row = AuditRow {
-            booking_id: audit.subject.to_owned(),
-            ts,
-            at: Some(self.now),
-            who: audit.who.to_owned(),
-            what: audit.what.to_owned(),
-            before: audit.before.map(str::to_owned),
-            after: audit.after.map(str::to_owned),
-            why: audit.why,
-            correlation_id: audit.correlation_id.to_owned(),
-            causation_id: self.command_id.clone(),
-            set: self.diff.set.clone().into_iter().collect(),
-            removed: self.diff.removed.clone(),
-        };
-        self.create(table, &row)
+    pub fn audit_at(mut self, table: &str, ts: String, audit: Audit<'_>) -> Self {
+        let diff = std::mem::take(&mut self.diff);
+        let at = self.now.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+        let removed = diff.removed.into_iter().map(AttributeValue::S).collect();
+        // By hand: the attributes of the change are in their stored form already.
+        let mut item = Item::from([
+            ("set".to_owned(), AttributeValue::M(diff.set)),
+            ("removed".to_owned(), AttributeValue::L(removed)),
+        ]);
+        let texts = [
+            ("booking_id", Some(audit.subject)),
+            ("ts", Some(&ts)),
+            ("at", Some(&at)),
+            ("who", Some(audit.who)),
+            ("what", Some(audit.what)),
+            ("before", audit.before),
+            ("after", audit.after),
+            ("why", Some(&audit.why)),
+            ("correlation_id", Some(audit.correlation_id)),
+            ("causation_id", Some(&self.command_id)),
+        ];
+        for (name, text) in texts {
+            let text = text.map(|text| AttributeValue::S(text.to_owned()));
+            item.extend(text.map(|text| (name.to_owned(), text)));
+        }
+        let key = audit.subject.to_owned();
+        self.put_item::<AuditRow>(table, key, item, "attribute_not_exists(#key)", &[])
     }
 }
 

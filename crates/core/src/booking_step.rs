@@ -125,12 +125,16 @@ impl Step {
             kind,
             occasion,
         };
-        self.emit(
+        let mut step = self;
+        let payload = step
+            .or_defect(serde_json::to_string(&job))
+            .unwrap_or_default();
+        step.emit(
             &tables.outbox,
             Outgoing {
                 aggregate: format!("booking#{}", booking.booking_id),
                 kind: "message.compose",
-                payload: json!(job),
+                payload,
                 target: &tables.jobs_queue,
             },
         )
@@ -144,12 +148,16 @@ impl Step {
             reason,
             facts,
         };
-        self.emit(
+        let mut step = self;
+        let payload = step
+            .or_defect(serde_json::to_string(&handover))
+            .unwrap_or_default();
+        step.emit(
             &tables.outbox,
             Outgoing {
                 aggregate: format!("booking#{subject}"),
                 kind: "case.open",
-                payload: json!(handover),
+                payload,
                 target: &tables.handovers_queue,
             },
         )

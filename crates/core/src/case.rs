@@ -48,6 +48,10 @@ pub struct Entry {
 impl Row for Case {
     const NAME: &'static str = "case";
     const KEY: &'static str = "case_id";
+
+    fn key(&self) -> String {
+        self.case_id.clone()
+    }
 }
 
 /// What a handover does to the case that there is.

@@ -30,6 +30,10 @@ impl Row for IdempotencyRow {
     const KEY: &'static str = "scope_key";
     // The answer holds a signed link.
     const PERSONAL: &'static [&'static str] = &["body"];
+
+    fn key(&self) -> String {
+        self.scope_key.clone()
+    }
 }
 
 /// What a key that is taken already means to the request that brings it again.

@@ -92,6 +92,10 @@ impl Row for OptoutRow {
     const NAME: &'static str = "optout";
     const KEY: &'static str = "phone";
     const PERSONAL: &'static [&'static str] = &["phone"];
+
+    fn key(&self) -> String {
+        self.phone.e164().to_owned()
+    }
 }
 
 impl OptoutRow {

@@ -29,7 +29,8 @@ pub struct Outgoing<'a> {
     pub aggregate: String,
     /// A fact, such as `booking.released`, or an order to a consumer, such as `message.compose`.
     pub kind: &'static str,
-    pub payload: Value,
+    /// JSON.
+    pub payload: String,
     /// The URL of the queue that it goes to.
     pub target: &'a str,
 }
@@ -64,6 +65,10 @@ pub struct OutboxRow {
 impl Row for OutboxRow {
     const NAME: &'static str = "outbox";
     const KEY: &'static str = "event_id";
+
+    fn key(&self) -> String {
+        self.event_id.clone()
+    }
 }
 
 /// What a consumer receives.
@@ -124,7 +129,7 @@ impl Step {
             aggregate: outgoing.aggregate,
             kind: outgoing.kind.to_owned(),
             schema_version: 1,
-            payload: outgoing.payload.to_string(),
+            payload: outgoing.payload,
             target: outgoing.target.to_owned(),
             status: Status::Pending,
             attempts: 0,

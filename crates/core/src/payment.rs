@@ -68,4 +68,8 @@ pub struct EventRow {
 impl Row for EventRow {
     const NAME: &'static str = "payment event";
     const KEY: &'static str = "event_id";
+
+    fn key(&self) -> String {
+        self.event_id.clone()
+    }
 }

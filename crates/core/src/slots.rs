@@ -24,6 +24,10 @@ pub struct SlotRow {
 impl Row for SlotRow {
     const NAME: &'static str = "slot";
     const KEY: &'static str = "slot_key";
+
+    fn key(&self) -> String {
+        self.slot_key.clone()
+    }
 }
 
 /// Returns the starts of the grid cells from `starts_at` up to `ends_at`.

@@ -6,7 +6,8 @@
 //! Every row remembers the command that last moved it: a writer whose first answer was lost
 //! recognises its own write and gets [`Written::Applied`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
 
 use aws_sdk_dynamodb::types::builders::{
     ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
@@ -18,7 +19,6 @@ use aws_sdk_dynamodb::types::{
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use ulid::Ulid;
 
 pub use crate::write::{ReadError, WriteError, read, write};
@@ -38,29 +38,63 @@ pub trait Row: Serialize {
     /// Attributes about a person: never copied into the audit.
     const PERSONAL: &'static [&'static str] = &[];
 
-    /// The attributes as they are stored, derived ones included.
+    /// The value of the key attribute.
+    fn key(&self) -> String;
+
+    /// The row as it is stored, derived attributes included.
     ///
     /// # Errors
-    /// A value that has no JSON form: a defect.
-    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
-        match serde_json::to_value(self)? {
-            Value::Object(mut attributes) => {
-                attributes.retain(|_, value| !value.is_null());
-                Ok(attributes)
-            }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => Ok(Map::new()),
+    /// A value that has no stored form: a defect.
+    fn item(&self) -> Result<Item, serde_dynamo::Error> {
+        let mut item: Item = serde_dynamo::to_item(self)?;
+        item.retain(|_, value| !value.is_null());
+        Ok(item)
+    }
+
+    /// What is to be written so that `before`, as stored, becomes this row.
+    ///
+    /// # Errors
+    /// As [`Row::item`].
+    fn changes_from(&self, before: &Self) -> Result<Changes, serde_dynamo::Error> {
+        let (old, new) = (before.item()?, self.item()?);
+        let mut changes = Changes::default();
+        changes
+            .removed
+            .extend(old.keys().filter(|name| !new.contains_key(*name)).cloned());
+        let differs = |(name, value): &(String, AttributeValue)| old.get(name) != Some(value);
+        changes.set.extend(new.into_iter().filter(differs));
+        Ok(changes)
+    }
+}
+
+/// The attributes that differ between two states of a row, in order: the same change is the same
+/// bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    pub set: BTreeMap<String, AttributeValue>,
+    pub removed: BTreeSet<String>,
+}
+
+impl Changes {
+    /// Notes the value of an attribute that differs; one that has no value any more is removed.
+    ///
+    /// # Errors
+    /// As [`Row::item`].
+    pub fn note<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), serde_dynamo::Error> {
+        let value: AttributeValue = serde_dynamo::to_attribute_value(value)?;
+        if value.is_null() {
+            self.removed.insert(name.to_owned());
+        } else {
+            self.set.insert(name.to_owned(), value);
         }
+        Ok(())
     }
 }
 
 /// What a change did to a row's attributes, for the audit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Diff {
-    pub(crate) set: BTreeMap<String, Value>,
+    pub(crate) set: Item,
     pub(crate) removed: Vec<String>,
 }
 
@@ -138,12 +172,14 @@ impl Step {
     /// Adds the new row that this step is about; its audit row tells of its attributes.
     #[must_use]
     pub fn create_subject<R: Row>(mut self, table: &str, row: &R) -> Self {
-        if let Some(mut attributes) = self.or_defect(row.attributes()) {
-            attributes.insert("last_command".to_owned(), self.command_id.clone().into());
-            self.diff.set = audited::<R>(&attributes);
-            self.subject_version = 1;
-        }
-        self.create(table, row)
+        let Some(item) = self.or_defect(row.item()) else {
+            return self;
+        };
+        self.diff.set = audited::<R>(&item);
+        let command_id = AttributeValue::S(self.command_id.clone());
+        self.diff.set.insert("last_command".to_owned(), command_id);
+        self.subject_version = 1;
+        self.put_item::<R>(table, row.key(), item, "attribute_not_exists(#key)", &[])
     }
 
     /// Adds a row that must not exist yet, or whose time to live (`expires_at`, epoch seconds) is
@@ -169,14 +205,25 @@ impl Step {
         condition: &str,
         operands: &[(&str, &str, &str, AttributeValue)],
     ) -> Self {
-        let Some(mut attributes) = self.or_defect(row.attributes()) else {
-            return self;
-        };
-        attributes.insert("last_command".to_owned(), self.command_id.clone().into());
-        let key = text_of(attributes.get(R::KEY));
+        match self.or_defect(row.item()) {
+            Some(item) => self.put_item::<R>(table, row.key(), item, condition, operands),
+            None => self,
+        }
+    }
+
+    pub(crate) fn put_item<R: Row>(
+        self,
+        table: &str,
+        key: String,
+        mut item: Item,
+        condition: &str,
+        operands: &[(&str, &str, &str, AttributeValue)],
+    ) -> Self {
+        let command_id = AttributeValue::S(self.command_id.clone());
+        item.insert("last_command".to_owned(), command_id);
         let mut put = Put::builder()
             .table_name(table)
-            .set_item(self.or_defect(serde_dynamo::to_item(&attributes)))
+            .set_item(Some(item))
             .condition_expression(condition)
             .expression_attribute_names("#key", R::KEY)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
@@ -193,24 +240,18 @@ impl Step {
     /// Only the attributes that differ are written, so an older writer never drops a newer field.
     #[must_use]
     pub fn change<R: Row>(mut self, table: &str, before: &R, after: &R, seen_version: u64) -> Self {
-        let (Some(old), Some(mut new)) = (
-            self.or_defect(before.attributes()),
-            self.or_defect(after.attributes()),
-        ) else {
+        let key = before.key();
+        let Some(Changes { mut set, removed }) = self.or_defect(after.changes_from(before)) else {
             return self;
         };
-        let key = text_of(old.get(R::KEY));
-        new.insert("version".to_owned(), (seen_version + 1).into());
-        new.insert("last_command".to_owned(), self.command_id.clone().into());
         self.subject_version = seen_version + 1;
-        let (set, removed) = differences(&old, &new);
-        self.diff = Diff {
-            set: audited::<R>(&set),
-            removed: removed.clone(),
-        };
-        let update = self
-            .or_defect(update_of(&set, &removed))
-            .unwrap_or_else(Update::builder);
+        let version = AttributeValue::N(self.subject_version.to_string());
+        set.insert("version".to_owned(), version);
+        let command_id = AttributeValue::S(self.command_id.clone());
+        set.insert("last_command".to_owned(), command_id);
+        self.diff.set = audited::<R>(&set);
+        self.diff.removed = removed.iter().cloned().collect();
+        let update = update_of(set, &removed);
         let update = update
             .table_name(table)
             .key(R::KEY, AttributeValue::S(key.clone()))
@@ -334,55 +375,32 @@ pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, serde_dynamo::Err
     serde_dynamo::from_item(item)
 }
 
-fn text_of(value: Option<&Value>) -> String {
-    value.and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-fn audited<R: Row>(attributes: &Map<String, Value>) -> BTreeMap<String, Value> {
+/// The attributes as the audit keeps them: none about a person.
+fn audited<'a, R: Row>(
+    attributes: impl IntoIterator<Item = (&'a String, &'a AttributeValue)>,
+) -> Item {
     attributes
-        .iter()
+        .into_iter()
         .filter(|(name, _)| !R::PERSONAL.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
 
-fn differences(
-    old: &Map<String, Value>,
-    new: &Map<String, Value>,
-) -> (Map<String, Value>, Vec<String>) {
-    let set = new
-        .iter()
-        .filter(|(name, value)| old.get(*name) != Some(value))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let removed = old
-        .keys()
-        .filter(|name| !new.contains_key(*name))
-        .cloned()
-        .collect();
-    (set, removed)
-}
-
-fn update_of(
-    set: &Map<String, Value>,
-    removed: &[String],
-) -> Result<UpdateBuilder, serde_dynamo::Error> {
+fn update_of(set: BTreeMap<String, AttributeValue>, removed: &BTreeSet<String>) -> UpdateBuilder {
     let mut update = Update::builder();
-    let mut assignments = Vec::new();
-    for (index, (name, value)) in set.iter().enumerate() {
-        assignments.push(format!("#s{index} = :s{index}"));
+    let mut expression = String::from("SET ");
+    for (index, (name, value)) in set.into_iter().enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        // Writing to a string can't fail.
+        let _ = write!(expression, "{separator}#s{index} = :s{index}");
         update = update
             .expression_attribute_names(format!("#s{index}"), name)
-            .expression_attribute_values(
-                format!(":s{index}"),
-                serde_dynamo::to_attribute_value(value)?,
-            );
+            .expression_attribute_values(format!(":s{index}"), value);
     }
-    let mut expression = format!("SET {}", assignments.join(", "));
     for (index, name) in removed.iter().enumerate() {
         let separator = if index == 0 { " REMOVE " } else { ", " };
-        expression = format!("{expression}{separator}#r{index}");
+        let _ = write!(expression, "{separator}#r{index}");
         update = update.expression_attribute_names(format!("#r{index}"), name);
     }
-    Ok(update.update_expression(expression))
+    update.update_expression(expression)
 }

@@ -74,6 +74,13 @@ async fn bug_i02_another_request_under_the_same_key_is_a_conflict_and_books_noth
         let id = first.json()["booking_id"].as_str().unwrap().to_owned();
         assert!(!answer.text.contains(&id), "it tells nothing of the first");
     }
+    let bad = wish(&town, &json!({"party": 0}));
+    let answer = town.post_booking(&bad, Some("k-1")).await;
+    assert_eq!(
+        answer.code(),
+        "out_of_range",
+        "not the answer to another request"
+    );
     assert_eq!(town.rows("bdc-bookings").len(), 1);
     let again = town.post_booking(&town.wish(), Some("k-1")).await;
     assert_eq!(again.text, first.text, "the first request still stands");

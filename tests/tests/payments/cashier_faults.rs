@@ -272,7 +272,7 @@ async fn a_press_beside_the_release_never_leads_to_a_page_for_a_slot_that_is_gon
         town.advance(Duration::seconds(299)).await;
         let booked = town.pending().await;
         // A second before the deadline, and two before the sweep.
-        town.advance(Duration::seconds(1_799)).await;
+        town.advance(Duration::seconds(599)).await;
         let town = Arc::new(town);
         let pressing = {
             let (town, url) = (Arc::clone(&town), booked.pay_url().to_owned());

@@ -5,12 +5,12 @@ use fleet_tests::Town;
 use serde_json::json;
 
 use crate::money::{about, assert_one_case, completed, gbp, take};
-use crate::support::{assert_confirmed_once, confirmations, hasty_town, hasty_venue};
+use crate::support::{assert_confirmed_once, confirmations, hasty_town, patient_venue};
 
 #[tokio::test]
 async fn bug_b07_a_completed_session_that_is_unpaid_holds_the_slot_and_confirms_when_the_money_comes()
  {
-    let town = hasty_town().await;
+    let town = Town::with_venue(&patient_venue(4_320));
     let booked = town.pending().await;
     let unpaid = completed(
         &town,
@@ -94,9 +94,7 @@ async fn bug_b07_a_delayed_payment_that_fails_gives_the_slot_back_once() {
 
 #[tokio::test]
 async fn bug_b07_a_delayed_payment_that_comes_after_the_release_is_a_case() {
-    let mut venue = hasty_venue();
-    venue["policy"]["funds_within"] = json!(40);
-    let town = Town::with_venue(&venue);
+    let town = Town::with_venue(&patient_venue(40));
     let booked = town.pending().await;
     take(
         &town,
@@ -162,7 +160,7 @@ async fn bug_b07_a_failure_that_overtakes_its_unpaid_event_leaves_the_time_to_pa
         booked.answer["deposit_deadline"]
     );
     assert_eq!(town.cashier("GET", booked.pay_url()).await.status, 200);
-    town.advance(Duration::minutes(35)).await;
+    town.advance(Duration::minutes(15)).await;
     assert_eq!(
         town.state(&booked),
         "RELEASED",

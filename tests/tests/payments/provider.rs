@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     CARD, WEBHOOK, assert_confirmed_once, case, confirmations, hasty_town, ledger, location,
-    sessions, times,
+    patient_venue, sessions, times,
 };
 
 /// The hosted page, as a browser asks for it.
@@ -191,7 +191,7 @@ async fn the_provider_sends_again_after_our_failure() {
 #[tokio::test]
 async fn a_bank_debit_is_under_way_until_the_bank_has_spoken() {
     for succeeded in [true, false] {
-        let town = hasty_town().await;
+        let town = Town::with_venue(&patient_venue(4_320));
         let booked = town.pending().await;
         let led = town.press_pay(booked.pay_url()).await;
         assert_eq!(town.pay_session(&led, "bank").0, 200);
@@ -258,7 +258,7 @@ async fn a_page_that_ran_out_takes_no_money_and_its_expiry_is_ignored() {
 async fn a_payment_in_the_pages_last_minute_still_finds_the_slot() {
     let town = hasty_town().await;
     let booked = town.pending().await;
-    town.advance(Duration::minutes(29)).await;
+    town.advance(Duration::minutes(9)).await;
     let led = town.press_pay(booked.pay_url()).await;
     assert_eq!(led.status, 303, "a minute before the deadline");
     town.advance(Duration::minutes(30)).await;

@@ -39,12 +39,28 @@ pub(crate) fn everything(town: &Town) -> BTreeMap<&'static str, Vec<Value>> {
         .collect()
 }
 
-/// The built-in venue, but a deposit is due after half an hour.
-pub(crate) fn hasty_venue() -> Value {
+/// The built-in venue, but for these numbers of its policy.
+fn venue_with(policy: &[(&str, u32)]) -> Value {
     let mut venue: Value = serde_json::from_str(paidonce_core::venue::BUILT_IN).unwrap();
-    venue["policy"]["pay_within"] = json!(30);
-    venue["policy"]["remind_before"] = json!(10);
+    for (name, minutes) in policy {
+        venue["policy"][*name] = json!(minutes);
+    }
     venue
+}
+
+/// Every booking comes so late that its deposit is due after ten minutes: each sweep of virtual
+/// time costs real time.
+pub(crate) fn hasty_venue() -> Value {
+    venue_with(&[("start_buffer", 20_160), ("pay_time_min", 10)])
+}
+
+/// A deposit is due after half an hour, and money that takes days may take its time.
+pub(crate) fn patient_venue(funds_within: u32) -> Value {
+    venue_with(&[
+        ("pay_within", 30),
+        ("remind_before", 10),
+        ("funds_within", funds_within),
+    ])
 }
 
 /// A town with that venue, between two sweeps: a deadline of one is never the time of the other.
@@ -56,13 +72,13 @@ pub(crate) async fn hasty_town() -> Town {
 
 /// Past the deadline of what was booked just now, and before the sweep that would release it.
 pub(crate) async fn pass_the_deadline(town: &Town) {
-    town.advance(Duration::minutes(30) + Duration::seconds(10))
+    town.advance(Duration::minutes(10) + Duration::seconds(10))
         .await;
 }
 
 /// The deadline has passed and a sweep has run.
 pub(crate) async fn let_it_lapse(town: &Town, booked: &Booked) {
-    town.advance(Duration::minutes(35)).await;
+    town.advance(Duration::minutes(15)).await;
     assert_eq!(town.state(booked), "RELEASED");
 }
 

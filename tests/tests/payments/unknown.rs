@@ -60,7 +60,7 @@ async fn bug_b03_an_event_that_was_faster_than_the_booking_confirms_when_it_come
         .send()
         .await
         .unwrap();
-    town.advance(Duration::minutes(60)).await;
+    town.advance(Duration::minutes(30)).await;
     take(&town, &event).await;
     assert_confirmed_once(&town, &booked);
 }

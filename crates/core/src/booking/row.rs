@@ -1,16 +1,16 @@
 //! A booking and its parts, as they are stored, and when work on it is due.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::State;
 use crate::email::EmailAddress;
 use crate::local_time::stamp;
 use crate::money::Money;
 use crate::phone::Phone;
-use crate::step::Row;
+use crate::step::{Changes, Item, Row};
 use crate::venue::{Policy, minutes};
 
 /// Over how many index partitions the due work of one state is spread.
@@ -179,23 +179,77 @@ impl Row for Booking {
         "cancelled_reason",
     ];
 
-    fn attributes(&self) -> Result<Map<String, Value>, serde_json::Error> {
-        let mut attributes = Map::new();
-        if let Value::Object(own) = serde_json::to_value(self)? {
-            attributes.extend(own.into_iter().filter(|(_, value)| !value.is_null()));
+    fn key(&self) -> String {
+        self.booking_id.clone()
+    }
+
+    fn item(&self) -> Result<Item, serde_dynamo::Error> {
+        let mut item: Item = serde_dynamo::to_item(self)?;
+        item.retain(|_, value| !value.is_null());
+        for (name, text) in self.derived() {
+            item.extend(text.map(|text| (name.to_owned(), AttributeValue::S(text))));
         }
-        // For those who look at the table: `place` has them all.
-        if let Some(slot_key) = self.place.slot_keys.first() {
-            attributes.insert("slot_key".to_owned(), slot_key.clone().into());
+        Ok(item)
+    }
+
+    // Field by field: a booking has many, and a step changes few.
+    fn changes_from(&self, before: &Self) -> Result<Changes, serde_dynamo::Error> {
+        let mut changes = Changes::default();
+        macro_rules! note_those_that_differ {
+            ($($field:ident),*) => {
+                // A field that is missing from the list does not compile.
+                let Self { $($field),* } = self;
+                $(if *$field != before.$field {
+                    changes.note(stringify!($field), $field)?;
+                })*
+            };
         }
-        if let Some(due_at) = self.due_at() {
-            attributes.insert(
-                "state_shard".to_owned(),
-                due_shard(self.state, shard_of(&self.booking_id)).into(),
-            );
-            attributes.insert("due_at".to_owned(), stamp(due_at).into());
+        note_those_that_differ!(
+            booking_id,
+            state,
+            place,
+            party,
+            name,
+            phone,
+            email,
+            notes,
+            source,
+            deposit,
+            deposit_deadline,
+            remind_at,
+            reminded_at,
+            funds,
+            session,
+            payment_ref,
+            paid_at,
+            attendance,
+            asked_at,
+            cancelled,
+            cancelled_reason,
+            policy,
+            created_at,
+            version
+        );
+        for ((name, text), (_, old)) in self.derived().into_iter().zip(before.derived()) {
+            if text != old {
+                changes.note(name, &text)?;
+            }
         }
-        Ok(attributes)
+        Ok(changes)
+    }
+}
+
+impl Booking {
+    /// Attributes that are kept beside the fields: for the index, and for those who look at the
+    /// table, where `place` has all slots.
+    fn derived(&self) -> [(&'static str, Option<String>); 3] {
+        let due_at = self.due_at();
+        let shard = due_at.map(|_| due_shard(self.state, shard_of(&self.booking_id)));
+        [
+            ("slot_key", self.place.slot_keys.first().cloned()),
+            ("state_shard", shard),
+            ("due_at", due_at.map(stamp)),
+        ]
     }
 }
 

@@ -7,7 +7,6 @@ use paidonce_core::money::Money;
 use paidonce_core::payment::Outcome;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 /// Longer ids than this are not the provider's.
 const ID_BYTES_MAX: usize = 255;
@@ -16,7 +15,7 @@ const BOOKING_ID_BYTES: usize = 30;
 
 /// One event. Fields that we don't know are left alone.
 #[derive(Debug, Deserialize)]
-pub struct Event<'a> {
+pub struct Event {
     pub id: String,
     #[serde(rename = "type")]
     pub kind: String,
@@ -24,25 +23,24 @@ pub struct Event<'a> {
     livemode: bool,
     api_version: Option<String>,
     account: Option<String>,
-    #[serde(borrow)]
-    data: Data<'a>,
+    data: Data,
 }
 
 #[derive(Debug, Deserialize)]
-struct Data<'a> {
-    #[serde(borrow)]
-    object: &'a RawValue,
+struct Data {
+    object: Session,
 }
 
+/// The object as far as we read it, in one pass with the event. Objects of other types are read so
+/// too, and other products may leave anything here: a field may be of any kind until it is needed.
 #[derive(Debug, Deserialize)]
 struct Session {
-    id: String,
-    client_reference_id: Option<String>,
-    /// Other products on the same account may leave anything here.
+    id: Option<Value>,
+    client_reference_id: Option<Value>,
     metadata: Option<Value>,
     amount_total: Option<Value>,
-    currency: Option<String>,
-    payment_status: Option<String>,
+    currency: Option<Value>,
+    payment_status: Option<Value>,
     /// An id, or the object itself where the account expands it.
     payment_intent: Option<Value>,
 }
@@ -76,12 +74,12 @@ pub fn train(api_version: &str) -> &str {
         .map_or(api_version, |(_, train)| train)
 }
 
-impl<'a> Event<'a> {
+impl Event {
     /// Reads an event from bytes that were verified.
     ///
     /// # Errors
     /// A 400: what is signed and still not an event will not become one.
-    pub fn read(body: &'a [u8]) -> Result<Self, Problem> {
+    pub fn read(body: &[u8]) -> Result<Self, Problem> {
         let event: Self = serde_json::from_slice(body)
             .map_err(|_| Problem::new(400, "not_an_event", "The body is not an event."))?;
         if event.id.is_empty() || event.id.len() > ID_BYTES_MAX {
@@ -117,22 +115,27 @@ impl<'a> Event<'a> {
         if self.account.is_some() && self.account.as_deref() != account {
             return Ok(Meaning::NotForUs(Outcome::ForeignAccount));
         }
-        let session: Session = serde_json::from_str(self.data.object.get()).map_err(|_| {
-            Problem::new(400, "not_an_event", "The event's object is not a session.")
-        })?;
+        let session = &self.data.object;
+        let Some(session_id) = text(&session.id) else {
+            let detail = "The event's object is not a session.";
+            return Err(Problem::new(400, "not_an_event", detail));
+        };
         let Some(booking_id) = session.booking_id() else {
             return Ok(Meaning::OtherProduct);
         };
-        Ok(Meaning::Order(Box::new(self.order(&session, booking_id))))
+        Ok(Meaning::Order(Box::new(
+            self.order(session, session_id, booking_id),
+        )))
     }
 
-    fn order(&self, session: &Session, booking_id: String) -> PaymentOrder {
-        let payment_ref = session.payment_ref();
-        let collected = session.payment_status.as_deref() == Some("paid")
+    fn order(&self, session: &Session, session_id: &str, booking_id: String) -> PaymentOrder {
+        let payment_ref = session.payment_ref().unwrap_or(session_id).to_owned();
+        let payment_status = text(&session.payment_status);
+        let collected = payment_status == Some("paid")
             || self.kind == "checkout.session.async_payment_succeeded";
         // What was not collected has no amount, so that it can't be taken for the deposit.
         let amount = session.amount().filter(|_| collected);
-        let command = match (self.kind.as_str(), session.payment_status.as_deref()) {
+        let command = match (self.kind.as_str(), payment_status) {
             ("checkout.session.async_payment_failed", _) => Command::FailFunds {
                 payment_ref: payment_ref.clone(),
             },
@@ -147,7 +150,7 @@ impl<'a> Event<'a> {
         };
         PaymentOrder {
             booking_id,
-            session_id: session.id.clone(),
+            session_id: session_id.to_owned(),
             payment_ref,
             amount,
             command,
@@ -164,7 +167,7 @@ impl Session {
             .and_then(|metadata| metadata.get("booking_id"));
         let id = match named {
             Some(named) => named.as_str()?,
-            None => self.client_reference_id.as_deref()?,
+            None => text(&self.client_reference_id)?,
         };
         let ours = id.len() == BOOKING_ID_BYTES
             && id
@@ -173,17 +176,20 @@ impl Session {
         ours.then(|| id.to_owned())
     }
 
-    fn payment_ref(&self) -> String {
-        let intent = match &self.payment_intent {
+    fn payment_ref(&self) -> Option<&str> {
+        match &self.payment_intent {
             Some(Value::String(id)) => Some(id.as_str()),
             Some(Value::Object(intent)) => intent.get("id").and_then(Value::as_str),
             Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => None,
-        };
-        intent.unwrap_or(&self.id).to_owned()
+        }
     }
 
     fn amount(&self) -> Option<Money> {
         let minor = self.amount_total.as_ref()?.as_i64()?;
-        Money::from_stripe(minor, self.currency.as_deref()?).ok()
+        Money::from_stripe(minor, text(&self.currency)?).ok()
     }
+}
+
+fn text(value: &Option<Value>) -> Option<&str> {
+    value.as_ref().and_then(Value::as_str)
 }

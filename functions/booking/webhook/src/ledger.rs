@@ -26,7 +26,7 @@ enum Next {
 impl Webhook {
     pub(crate) async fn carry_out(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         order: &PaymentOrder,
         now: DateTime<Utc>,
     ) -> Result<(), Failure> {
@@ -49,7 +49,7 @@ impl Webhook {
     /// Keeps an event that is not for this deployment, so that it can be looked up.
     pub(crate) async fn record_only(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         outcome: Outcome,
         now: DateTime<Utc>,
     ) -> Result<(), Failure> {
@@ -75,7 +75,7 @@ impl Webhook {
     #[doc(hidden)]
     pub fn step(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         order: &PaymentOrder,
         booking: &Booking,
         now: DateTime<Utc>,
@@ -110,7 +110,7 @@ impl Webhook {
     /// Money that doesn't fit becomes a case; the booking stays as it is, and must still be so.
     fn rejected(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         order: &PaymentOrder,
         booking: &Booking,
         rejection: Rejection,
@@ -151,7 +151,7 @@ impl Webhook {
     /// The booking is not there. Young events come again: our own write may be under way.
     fn unknown(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         order: &PaymentOrder,
         now: DateTime<Utc>,
     ) -> Result<Step, Problem> {
@@ -180,7 +180,7 @@ impl Webhook {
 
     fn ledgered(
         &self,
-        event: &Event<'_>,
+        event: &Event,
         order: Option<&PaymentOrder>,
         outcome: Outcome,
         now: DateTime<Utc>,
@@ -200,7 +200,7 @@ impl Webhook {
             .create_or_replace_expired(&self.payments_table, &row)
     }
 
-    async fn write(&self, step: &Step, event: &Event<'_>) -> Result<Next, Failure> {
+    async fn write(&self, step: &Step, event: &Event) -> Result<Next, Failure> {
         match write(&self.dynamodb, step).await? {
             Written::Applied => {
                 tracing::info!(event.id = %event.id, event.kind = %event.kind, "Took event `{}`", event.id);
@@ -229,7 +229,7 @@ fn audit<'a>(
     what: &'a str,
     state: Option<&'a str>,
     why: String,
-    event: &'a Event<'_>,
+    event: &'a Event,
 ) -> Audit<'a> {
     Audit {
         subject,
@@ -242,7 +242,7 @@ fn audit<'a>(
     }
 }
 
-fn facts(event: &Event<'_>, order: &PaymentOrder, booking: Option<&Booking>) -> Value {
+fn facts(event: &Event, order: &PaymentOrder, booking: Option<&Booking>) -> Value {
     json!({
         "event_id": event.id,
         "session_id": order.session_id,
