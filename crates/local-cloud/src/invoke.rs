@@ -100,7 +100,10 @@ impl Cloud {
         let environment = spec
             .map(|spec| spec.environment.clone())
             .unwrap_or_default();
-        let digest = Sha256::digest(format!("{} {function} {made}", self.seed));
+        // Instances are counted from the start of each process, and must not repeat what those of an
+        // earlier one drew: an id that comes again is taken for a repeated order.
+        let openings = self.store.look(|state| state.openings);
+        let digest = Sha256::digest(format!("{} {openings} {function} {made}", self.seed));
         let seed = digest
             .iter()
             .take(8)

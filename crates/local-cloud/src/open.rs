@@ -117,6 +117,7 @@ fn start_state(cloud: &Cloud) {
     }
     cloud.store.change(|state| {
         state.now = now;
+        state.openings += 1;
         state
             .next_firings
             .retain(|name, _| cloud.stack.schedules.contains_key(name));

@@ -22,6 +22,9 @@ pub(crate) struct State {
     pub(crate) now: DateTime<Utc>,
     /// How many ids were given out.
     pub(crate) ids: u64,
+    /// How often this state was opened; absent from files of before there was this field.
+    #[serde(default)]
+    pub(crate) openings: u64,
     pub(crate) queues: BTreeMap<String, QueueState>,
     /// The next firing of each schedule; absent when it never fires again.
     pub(crate) next_firings: BTreeMap<String, DateTime<Utc>>,
@@ -75,6 +78,7 @@ impl State {
         Self {
             now,
             ids: 0,
+            openings: 0,
             queues: BTreeMap::new(),
             next_firings: BTreeMap::new(),
             streams: BTreeMap::new(),

@@ -74,15 +74,18 @@ async fn a_restart_finds_everything_again() {
         state: Some(folder.clone()),
         ..options()
     };
-    {
+    let drawn = |cloud: &LocalCloud| cloud.setup("writer").unwrap().entropy.ulid(options.start);
+    let first_drawn = {
         let cloud = LocalCloud::from_template(TEMPLATE, options.clone()).unwrap();
         cloud.install::<Writer>().unwrap();
         cloud.install::<Relay>().unwrap();
         put(&cloud, "fail-1").await;
         cloud.advance(Duration::minutes(1)).await;
-    }
+        drawn(&cloud)
+    };
     let cloud = LocalCloud::from_template(TEMPLATE, options.clone()).unwrap();
     assert_eq!(cloud.clock().now(), options.start + Duration::minutes(1));
+    assert_ne!(drawn(&cloud), first_drawn, "no id is given out again");
     assert_eq!(bodies(&cloud, "jobs"), ["fail-1"]);
     assert_eq!(cloud.table("rows").unwrap().len(), 1);
     cloud.install::<Relay>().unwrap();
