@@ -128,11 +128,6 @@ impl Money {
         self.currency
     }
 
-    /// Says whether there is nothing.
-    pub fn is_zero(self) -> bool {
-        self.minor == 0
-    }
-
     /// Reads an amount such as `20`, `19.99` or `0.5`, exactly.
     ///
     /// # Errors

@@ -231,4 +231,24 @@ mod tests {
             "a write was cancelled: ItemCollectionSizeLimitExceeded"
         );
     }
+
+    #[test]
+    fn bug_g02_a_writer_knows_its_own_write_and_nobody_elses() {
+        let step = Step::new(Ulid::nil(), "c-1", DateTime::UNIX_EPOCH);
+        let parts = [Part {
+            name: "row",
+            key: "k".to_owned(),
+            item: aws_sdk_dynamodb::types::TransactWriteItem::builder().build(),
+        }];
+        let found_by = |command: &str| {
+            let row = AttributeValue::S(command.to_owned());
+            let reason = CancellationReason::builder()
+                .code("ConditionalCheckFailed")
+                .item("last_command", row)
+                .build();
+            cancelled_as(&step, &parts, &[reason])
+        };
+        assert!(matches!(found_by("c-1"), Ok(Written::Applied)));
+        assert!(matches!(found_by("c-2"), Ok(Written::Stale(found)) if found.len() == 1));
+    }
 }

@@ -284,12 +284,31 @@ impl Problem {
     }
 }
 
+/// Reads a Function URL event, lets `respond` answer it, and turns the answer into Lambda's JSON.
+///
+/// # Errors
+/// As [`answered`]; or an event that is no Function URL event.
+pub async fn serve<F, Fut>(
+    event: Value,
+    body_bytes_max: usize,
+    respond: F,
+) -> Result<Value, Failure>
+where
+    F: FnOnce(Request) -> Fut,
+    Fut: Future<Output = Result<Reply, Failure>>,
+{
+    answered(match Request::read(event, body_bytes_max)? {
+        Ok(request) => respond(request).await,
+        Err(problem) => Err(problem.into()),
+    })
+}
+
 /// Turns what a handler came to into Lambda's JSON: a reply or a [`Problem`] is an answer, anything
 /// else our own failure, which Lambda reports as a 5xx.
 ///
 /// # Errors
 /// That failure.
-pub fn answered(result: Result<Reply, Failure>) -> Result<Value, Failure> {
+fn answered(result: Result<Reply, Failure>) -> Result<Value, Failure> {
     match result.map_err(|failure| failure.downcast::<Problem>()) {
         Ok(reply) => Ok(reply.into_event()),
         Err(Ok(problem)) => Ok(Reply::from(*problem).into_event()),

@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
 use lambda_kit::{
     ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, SecretVersions,
-    Setup, answered,
+    Setup, serve,
 };
 use paidonce_core::booking::Booking;
 use paidonce_core::booking_step::Tables;
@@ -68,10 +68,8 @@ impl Function for Cashier {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        answered(match Request::read(event, BODY_BYTES_MAX)? {
-            Ok(request) => self.respond(&request, now).await,
-            Err(problem) => Err(problem.into()),
-        })
+        let respond = |request| async move { self.respond(&request, now).await };
+        serve(event, BODY_BYTES_MAX, respond).await
     }
 }
 

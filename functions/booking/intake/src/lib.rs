@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
 use lambda_kit::{
     Caller, ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, Setup,
-    Tokens, answered, bearer_token,
+    Tokens, bearer_token, serve,
 };
 use paidonce_core::booking_step::Tables;
 use paidonce_core::venue::{BUILT_IN, Venue};
@@ -63,10 +63,8 @@ impl Function for Intake {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        answered(match Request::read(event, BODY_BYTES_MAX)? {
-            Ok(request) => self.respond(&request, now).await,
-            Err(problem) => Err(problem.into()),
-        })
+        let respond = |request| async move { self.respond(&request, now).await };
+        serve(event, BODY_BYTES_MAX, respond).await
     }
 }
 
