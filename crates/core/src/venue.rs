@@ -99,6 +99,38 @@ pub struct Policy {
     pub unmarked: Unmarked,
     /// Up to this long before the start a customer who cancels gets the deposit back.
     pub free_cancellation: u32,
+    /// After that, for how long which part of it.
+    #[serde(default)]
+    pub partial_cancellation: Option<PartialCancellation>,
+    /// Money that was paid this long after the deadline still gets a slot that is free.
+    #[serde(default = "default_late_grace")]
+    pub late_grace: u32,
+    /// How long a slot stays held while a person looks into money that does not fit.
+    #[serde(default = "default_case_within")]
+    pub case_within: u32,
+    #[serde(default)]
+    pub overpaid: Overpaid,
+}
+
+/// A part of the deposit for those who cancel late, but not very late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartialCancellation {
+    /// Up to this many minutes before the start.
+    pub until: u32,
+    /// How much of the deposit goes back.
+    pub percent: u8,
+}
+
+/// What to make of more money than the deposit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Overpaid {
+    /// Confirm, and give the difference back.
+    #[default]
+    RefundDifference,
+    /// Ask the team, as for too little.
+    Ask,
 }
 
 /// What to make of a booking on which nobody marked whether the customer came.
@@ -112,6 +144,14 @@ pub enum Unmarked {
 
 fn one() -> u32 {
     1
+}
+
+fn default_late_grace() -> u32 {
+    15
+}
+
+fn default_case_within() -> u32 {
+    1440
 }
 
 /// Turns minutes of a policy into a duration.
@@ -293,6 +333,20 @@ impl Policy {
             self.free_cancellation <= 525_600,
             "free_cancellation: at most a year",
         );
+        let partial = self.partial_cancellation;
+        require(
+            partial.is_none_or(|partial| partial.until < self.free_cancellation),
+            "partial_cancellation.until: must be less than free_cancellation",
+        );
+        require(
+            partial.is_none_or(|partial| (1..100).contains(&partial.percent)),
+            "partial_cancellation.percent: 1 to 99",
+        );
+        require(self.late_grace <= 1440, "late_grace: at most a day");
+        require(
+            (30..=10_080).contains(&self.case_within),
+            "case_within: 30 minutes to 7 days",
+        );
         complaints
     }
 
@@ -301,6 +355,16 @@ impl Policy {
     pub fn deposit_deadline(&self, now: DateTime<Utc>, starts_at: DateTime<Utc>) -> DateTime<Utc> {
         let wanted = (now + minutes(self.pay_within)).min(starts_at - minutes(self.start_buffer));
         wanted.max(now + minutes(self.pay_time_min)).min(starts_at)
+    }
+
+    /// Which part of the deposit a customer who cancels `now` gets back, in percent.
+    pub fn refund_percent(&self, now: DateTime<Utc>, starts_at: DateTime<Utc>) -> u8 {
+        if now <= starts_at - minutes(self.free_cancellation) {
+            return 100;
+        }
+        self.partial_cancellation
+            .filter(|partial| now <= starts_at - minutes(partial.until))
+            .map_or(0, |partial| partial.percent)
     }
 
     /// When the one reminder goes out; none if the customer has hardly longer than to pay at once.
