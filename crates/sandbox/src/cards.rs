@@ -1,11 +1,12 @@
 //! The test cards: what the bank will say is chosen by the number that is typed.
 
 use crate::error::ApiError;
+use crate::state::RefundCourse;
 
 /// What a payment with a card will come to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outcome {
-    Succeeds,
+    Succeeds(RefundCourse),
     Declines(&'static Decline),
     /// The bank wants its customer to confirm first.
     Asks,
@@ -59,11 +60,13 @@ const fn card(number: &'static str, what: &'static str, outcome: Outcome) -> Tes
     }
 }
 
+const SUCCEEDS: Outcome = Outcome::Succeeds(RefundCourse::AtOnce);
+
 /// The number of the delayed method, which is no card.
 const BANK: &str = "000123456789";
 
 pub(crate) const TEST_CARDS: &[TestCard] = &[
-    card("4242424242424242", "Succeeds", Outcome::Succeeds),
+    card("4242424242424242", "Succeeds", SUCCEEDS),
     card("4000002500003155", "Asks to confirm", Outcome::Asks),
     card("4000000000000002", "Declined", Outcome::Declines(&GENERIC)),
     card(
@@ -78,6 +81,16 @@ pub(crate) const TEST_CARDS: &[TestCard] = &[
         Outcome::Declines(&EXPIRED),
     ),
     card("4000000000000127", "Wrong CVC", Outcome::Declines(&CVC)),
+    card(
+        "4000000000007726",
+        "Succeeds, a refund takes a day",
+        Outcome::Succeeds(RefundCourse::Later),
+    ),
+    card(
+        "4000000000005126",
+        "Succeeds, a refund fails a day later",
+        Outcome::Succeeds(RefundCourse::FailsLater),
+    ),
     card(BANK, "Bank debit, paid days later", Outcome::Delays),
 ];
 

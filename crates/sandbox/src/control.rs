@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::api::{reply, segments};
 use crate::error::ApiError;
 use crate::mischief::{DUPLICATES_MAX, Rule};
-use crate::state::State;
-use crate::{debits, payments, render, sessions, webhooks};
+use crate::state::{RefundStatus, State};
+use crate::{debits, payments, refunds, render, sessions, webhooks};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +26,25 @@ struct Pay {
 #[serde(deny_unknown_fields)]
 struct Settle {
     succeeded: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ByHand {
+    amount: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NextRefund {
+    status: RefundStatus,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoveRefund {
+    status: RefundStatus,
+    failure_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -65,11 +84,39 @@ fn control(
             debits::settle(state, id, settle.succeeded, now)?;
             sessions::show(state, id)
         }
+        (true, ["payments", _, _] | ["refunds", ..]) => {
+            after_payment(state, request, &segments, now)
+        }
         (true, ["webhooks"]) => set_rules(state, request),
         (true, ["events", id, "resend"]) => resend(state, id, now),
         (false, ["ledger"]) => Ok(ledger(state)),
         (false, ["deliveries"]) => Ok(deliveries(state)),
         _ => Err(ApiError::no_url(request.method().as_str(), path)),
+    }
+}
+
+/// What happens to money that has arrived: refunds that are not ours, or not done.
+fn after_payment(
+    state: &mut State,
+    request: &Request<Bytes>,
+    segments: &[&str],
+    now: DateTime<Utc>,
+) -> Result<Value, ApiError> {
+    match segments.get(1..).unwrap_or_default() {
+        ["payments", id, "refund"] => {
+            let by_hand: ByHand = body(request)?;
+            refunds::by_hand(state, id, by_hand.amount, now)
+        }
+        ["refunds", "next"] => {
+            let next: NextRefund = body(request)?;
+            refunds::set_next(state, next.status)?;
+            Ok(json!({ "status": next.status }))
+        }
+        ["refunds", id, "move"] => {
+            let to: MoveRefund = body(request)?;
+            refunds::change(state, id, to.status, to.failure_reason.as_deref(), now)
+        }
+        _ => Err(ApiError::no_url("POST", request.uri().path())),
     }
 }
 
@@ -113,7 +160,7 @@ pub(crate) fn ledger(state: &State) -> Value {
         total.0 += charge.amount_captured;
         total.2 += charge.fee;
     }
-    for refund in state.refunds.values() {
+    for refund in state.refunds.values().filter(|it| it.status.is_live()) {
         totals.entry(&refund.currency).or_default().1 += refund.amount;
     }
     let totals: BTreeMap<_, _> = totals

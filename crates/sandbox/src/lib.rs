@@ -6,13 +6,16 @@
 //! [`Sandbox::page`] for the hosted page. One leads out: [`Sandbox::take_due`] hands over the
 //! signed webhooks, and whoever posts them says by [`Sandbox::delivered`] what became of each.
 //!
-//! What happens by itself (a session expires, a bank debit arrives, a webhook is due) happens at
-//! the next call at or after its time; [`Sandbox::due_at`] says when that will be.
+//! What happens by itself (a session expires, a bank debit arrives, a refund fails, a webhook is due)
+//! happens at the next call at or after its time; [`Sandbox::due_at`] says when that will be.
 //!
 //! | control | does |
 //! |---|---|
 //! | `POST /_sandbox/sessions/{id}/pay` `{"card", "authenticated"?}` | pays by a test card, or by `bank` whatever the session offers; answers the session, or 402 with the card error |
 //! | `POST /_sandbox/sessions/{id}/settle` `{"succeeded"}` | ends a bank debit before its three days |
+//! | `POST /_sandbox/payments/{id}/refund` `{"amount"?}` | refunds a PaymentIntent or charge as the dashboard does: no metadata, no request; all that is left if no amount is given |
+//! | `POST /_sandbox/refunds/next` `{"status"}` | answers the next refund as `pending`, `requires_action`, `succeeded` or `failed`; it stays so until it is moved |
+//! | `POST /_sandbox/refunds/{id}/move` `{"status", "failure_reason"?}` | makes a refund succeed, fail (also one that had succeeded) or be `canceled`; what fails goes back to the charge |
 //! | `GET /_sandbox/ledger` | all money: sessions, charges with fees, refunds, totals per currency |
 //! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose`, `delay_s`, `duplicates`, `reorder`, `new_id` |
 //! | `POST /_sandbox/events/{id}/resend` | delivers an event once more |
@@ -235,6 +238,32 @@ mod tests {
             town.sandbox.snapshot().unwrap(),
             other.sandbox.snapshot().unwrap()
         );
+    }
+
+    #[test]
+    fn a_snapshot_from_before_refunds_had_a_status_is_taken() {
+        let town = Town::default();
+        let intent = town.paid("4242424242424242");
+        town.post(
+            "/v1/refunds",
+            &format!("payment_intent={intent}&amount=500"),
+        );
+        let mut old = town.sandbox.snapshot().unwrap();
+        let remove = |object: &mut serde_json::Value, fields: &[&str]| {
+            let object = object.as_object_mut().unwrap();
+            object.retain(|field, _| !fields.contains(&field.as_str()));
+        };
+        remove(&mut old, &["next_refund"]);
+        for charge in old["charges"].as_object_mut().unwrap().values_mut() {
+            remove(charge, &["refund_course"]);
+        }
+        let refund_fields = ["status", "failure_reason", "failure_balance_transaction"];
+        for refund in old["refunds"].as_object_mut().unwrap().values_mut() {
+            remove(refund, &refund_fields);
+        }
+        let other = Town::default();
+        other.sandbox.restore(old).unwrap();
+        assert_eq!(other.sandbox.ledger(), town.sandbox.ledger());
     }
 
     #[test]

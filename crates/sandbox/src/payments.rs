@@ -5,11 +5,10 @@ use serde_json::Value;
 
 use crate::cards::{self, Decline, Outcome};
 use crate::error::ApiError;
-
 use crate::events::emit;
 use crate::state::{
-    Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, Session, SessionStatus, State,
-    Timer,
+    Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, RefundCourse, Session,
+    SessionStatus, State, Timer,
 };
 use crate::{debits, render, sessions};
 
@@ -18,6 +17,7 @@ const NOT_CONFIRMED: Decline = Decline {
     decline_code: None,
     message: "You did not confirm the payment. Please choose another card and try again.",
 };
+
 /// Tries to pay a session once. `authenticated` is the customer's answer to the bank's question.
 ///
 /// # Errors
@@ -45,8 +45,13 @@ pub(crate) fn pay(
     let method = Method::Card { last4 };
     let intent = open_intent(state, &session, now);
     match (outcome, authenticated) {
-        (Outcome::Succeeds, _) | (Outcome::Asks, Some(true)) => {
-            capture(state, &session, intent, method, now);
+        (Outcome::Succeeds(course), _) => {
+            capture(state, &session, intent, method, course, now);
+            Ok(())
+        }
+        (Outcome::Asks, Some(true)) => {
+            let course = RefundCourse::AtOnce;
+            capture(state, &session, intent, method, course, now);
             Ok(())
         }
         (Outcome::Asks, None) => Err(ask(state, intent, now)),
@@ -87,10 +92,12 @@ fn capture(
     session: &Session,
     mut intent: Intent,
     method: Method,
+    course: RefundCourse,
     now: DateTime<Utc>,
 ) {
     let mut charge = new_charge(state, &intent, method, now);
     collect(state, &mut charge);
+    charge.refund_course = course;
     intent.status = IntentStatus::Succeeded;
     let intent_id = save(state, intent, &charge);
     complete(state, session, true);
@@ -152,6 +159,7 @@ pub(crate) fn new_charge(
         status: ChargeStatus::Pending,
         method,
         failure: None,
+        refund_course: RefundCourse::default(),
     }
 }
 

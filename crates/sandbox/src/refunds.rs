@@ -1,14 +1,17 @@
-//! Refunds: never more than was captured.
+//! Refunds: never more than was captured, and not always the end of it.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use crate::amounts;
 use crate::error::ApiError;
 use crate::events::emit;
 use crate::form::Form;
+use crate::payments::tell_charge;
 use crate::render;
-use crate::state::{Charge, ChargeStatus, Refund, State};
+use crate::state::{
+    Charge, ChargeStatus, Metadata, Refund, RefundCourse, RefundStatus, State, Timer,
+};
 
 const KNOWN: &[&str] = &[
     "amount",
@@ -18,6 +21,11 @@ const KNOWN: &[&str] = &[
     "reason",
 ];
 const REASONS: &[&str] = &["duplicate", "fraudulent", "requested_by_customer"];
+
+/// How long the refunds of some test cards take to succeed, or to fail.
+const SETTLES_AFTER: TimeDelta = TimeDelta::days(1);
+/// Why a refund fails if nothing else is said.
+const CARD_GONE: &str = "expired_or_canceled_card";
 
 /// `POST /v1/refunds`
 pub(crate) fn create(
@@ -31,26 +39,155 @@ pub(crate) fn create(
     let asked = form.integer("amount")?;
     let charge = charge(state, form)?.clone();
     let amount = refundable(&charge, asked)?;
+    Ok(start(state, &charge, amount, reason, metadata, now))
+}
+
+/// Refunds a payment as a person in the provider's dashboard does: no metadata of ours.
+pub(crate) fn by_hand(
+    state: &mut State,
+    payment: &str,
+    asked: Option<i64>,
+    now: DateTime<Utc>,
+) -> Result<Value, ApiError> {
+    let charge = state.charge_of(payment).cloned();
+    let charge = charge.ok_or_else(|| ApiError::no_such("charge", payment, "id"))?;
+    let amount = refundable(&charge, asked)?;
+    let reason = Some("requested_by_customer".to_owned());
+    let refund = start(state, &charge, amount, reason, Metadata::new(), now);
+    Ok(refund)
+}
+
+/// Makes a refund that nothing speaks against, and tells it.
+fn start(
+    state: &mut State,
+    charge: &Charge,
+    amount: i64,
+    reason: Option<String>,
+    metadata: Metadata,
+    now: DateTime<Utc>,
+) -> Value {
+    let (status, settles_later) = first_status(state.next_refund.take(), charge.refund_course);
+    let has_failed = status == RefundStatus::Failed;
+    let id = state.ids.next("re_3");
+    let has_moved = status == RefundStatus::Succeeded;
     let refund = Refund {
-        id: state.ids.next("re_3"),
+        id: id.clone(),
         created: now,
         payment_intent: charge.payment_intent.clone(),
         amount,
         currency: charge.currency.clone(),
         reason,
         metadata,
-        balance_transaction: state.ids.next("txn_3"),
+        status,
+        balance_transaction: has_moved.then(|| state.ids.next("txn_3")),
+        failure_reason: has_failed.then(|| CARD_GONE.to_owned()),
+        failure_balance_transaction: None,
         charge: charge.id.clone(),
     };
     let shown = render::refund(&refund);
-    state.refunds.insert(refund.id.clone(), refund);
-    if let Some(charge) = state.charges.get_mut(&charge.id) {
-        charge.amount_refunded += amount;
-        let shown = render::charge(charge, &state.options);
-        emit(state, "charge.refunded", &shown, now);
+    state.refunds.insert(id.clone(), refund);
+    if settles_later {
+        state.start_timer(now + SETTLES_AFTER, Timer::SettleRefund(id));
+    }
+    if status.is_live() {
+        count(state, &charge.id, amount);
+        tell_charge(state, "charge.refunded", &charge.id, now);
     }
     emit(state, "refund.created", &shown, now);
-    Ok(shown)
+    if has_failed {
+        emit(state, "refund.failed", &shown, now);
+    }
+    shown
+}
+
+/// Returns how a new refund stands, and whether that changes by itself.
+fn first_status(told: Option<RefundStatus>, course: RefundCourse) -> (RefundStatus, bool) {
+    match (told, course) {
+        (Some(told), _) => (told, false),
+        (None, RefundCourse::AtOnce) => (RefundStatus::Succeeded, false),
+        (None, RefundCourse::Later) => (RefundStatus::Pending, true),
+        (None, RefundCourse::FailsLater) => (RefundStatus::Succeeded, true),
+    }
+}
+
+/// Changes what a charge has given back: less again if a refund failed.
+fn count(state: &mut State, charge: &str, amount: i64) {
+    if let Some(charge) = state.charges.get_mut(charge) {
+        charge.amount_refunded += amount;
+    }
+}
+
+/// Says how the next refund is answered, whatever its card.
+///
+/// # Errors
+/// It can't be answered as canceled.
+pub(crate) fn set_next(state: &mut State, status: RefundStatus) -> Result<(), ApiError> {
+    if status == RefundStatus::Canceled {
+        let message = "A refund is canceled later, not when it is made.";
+        return Err(ApiError::invalid(message).param("status"));
+    }
+    state.next_refund = Some(status);
+    Ok(())
+}
+
+/// Gives a refund its next status, and tells it.
+///
+/// # Errors
+/// There is no such refund, or it can't become that.
+pub(crate) fn change(
+    state: &mut State,
+    id: &str,
+    status: RefundStatus,
+    failure_reason: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<Value, ApiError> {
+    let refund = state.refunds.get(id);
+    let refund = refund.ok_or_else(|| ApiError::no_such("refund", id, "id"))?;
+    if !refund.status.followers().contains(&status) {
+        let (before, after) = (refund.status.name(), status.name());
+        let message = format!("A refund that is {before} can't become {after}.");
+        return Err(ApiError::invalid(message).param("status"));
+    }
+    let mut refund = refund.clone();
+    let due = refund.created + SETTLES_AFTER;
+    state.stop_timer(due, Timer::SettleRefund(id.to_owned()));
+    refund.status = status;
+    if status == RefundStatus::Succeeded {
+        refund.balance_transaction = Some(state.ids.next("txn_3"));
+    }
+    if !status.is_live() {
+        let has_moved = refund.balance_transaction.is_some();
+        refund.failure_balance_transaction = has_moved.then(|| state.ids.next("txn_3"));
+        count(state, &refund.charge, -refund.amount);
+    }
+    if status == RefundStatus::Failed {
+        refund.failure_reason = Some(failure_reason.unwrap_or(CARD_GONE).to_owned());
+    }
+    Ok(tell_change(state, refund, now))
+}
+
+fn tell_change(state: &mut State, refund: Refund, now: DateTime<Utc>) -> Value {
+    let has_failed = refund.status == RefundStatus::Failed;
+    let shown = render::refund(&refund);
+    state.refunds.insert(refund.id.clone(), refund);
+    emit(state, "refund.updated", &shown, now);
+    if has_failed {
+        emit(state, "refund.failed", &shown, now);
+    }
+    // The name that such events had before refunds had events of their own.
+    emit(state, "charge.refund.updated", &shown, now);
+    shown
+}
+
+/// Ends a refund whose time has come: what was pending succeeds, what had succeeded fails.
+pub(crate) fn settle_due(state: &mut State, id: &str, now: DateTime<Utc>) {
+    let status = match state.refunds.get(id).map(|refund| refund.status) {
+        Some(RefundStatus::Pending | RefundStatus::RequiresAction) => RefundStatus::Succeeded,
+        Some(RefundStatus::Succeeded) => RefundStatus::Failed,
+        Some(RefundStatus::Failed | RefundStatus::Canceled) | None => return,
+    };
+    // Each of them can become that.
+    drop(change(state, id, status, None, now));
 }
 
 /// Returns the charge that is meant: named itself, or by its PaymentIntent.
@@ -114,49 +251,4 @@ fn refundable(charge: &Charge, asked: Option<i64>) -> Result<i64, ApiError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::testing::{Town, text, types};
-
-    fn paid(town: &Town) -> String {
-        let id = town.session();
-        let (_, session) = town.pay(&id, "4242424242424242");
-        town.deliver(200);
-        text(&session["payment_intent"])
-    }
-
-    #[test]
-    fn partial_refunds_add_up_to_the_charge_and_no_further() {
-        let town = Town::default();
-        let intent = paid(&town);
-        let refund =
-            |amount: &str| town.post("/v1/refunds", &format!("payment_intent={intent}{amount}"));
-        assert_eq!(refund("&amount=1500&metadata[k]=v").1["amount"], 1500);
-        let (status, body) = refund("&amount=501");
-        assert_eq!((status, &body["error"]["param"]), (400, &"amount".into()));
-        assert_eq!(refund("").1["amount"], 500, "no amount: all that is left");
-        assert_eq!(refund("").1["error"]["code"], "charge_already_refunded");
-        let ledger = town.sandbox.ledger();
-        assert_eq!(ledger["totals"]["gbp"]["refunded"], 2000);
-        assert_eq!(ledger["charges"][0]["refunded"], true);
-        let expected = [
-            "charge.refunded",
-            "refund.created",
-            "charge.refunded",
-            "refund.created",
-        ];
-        assert_eq!(types(&town.deliver(200)), expected);
-        assert_eq!(town.get("/v1/refunds?limit=1").1["has_more"], true);
-    }
-
-    #[test]
-    fn a_charge_that_failed_or_does_not_exist_is_not_refunded() {
-        let town = Town::default();
-        let id = town.session();
-        town.pay(&id, "4000000000000002");
-        let charge = text(&town.sandbox.ledger()["charges"][0]["id"]);
-        let code = |form: &str| town.post("/v1/refunds", form).1["error"]["code"].clone();
-        assert_eq!(code(&format!("charge={charge}")), "charge_not_refundable");
-        assert_eq!(code("charge=ch_none"), "resource_missing");
-        assert_eq!(town.post("/v1/refunds", "amount=5").0, 400);
-    }
-}
+mod tests;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::Options;
 use crate::state::{
-    Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, Refund, Session, SessionStatus,
+    Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, Refund, RefundStatus, Session,
+    SessionStatus,
 };
 
 pub(crate) fn session(session: &Session, options: &Options) -> Value {
@@ -156,7 +157,7 @@ fn method(method: &Method) -> Value {
 }
 
 pub(crate) fn refund(refund: &Refund) -> Value {
-    json!({
+    let mut shown = json!({
         "id": refund.id,
         "object": "refund",
         "amount": refund.amount,
@@ -169,8 +170,19 @@ pub(crate) fn refund(refund: &Refund) -> Value {
         "payment_intent": refund.payment_intent,
         "reason": refund.reason,
         "receipt_number": null,
-        "status": "succeeded",
-    })
+        "status": refund.status.name(),
+    });
+    // These are there only if there is something to say.
+    if refund.status == RefundStatus::Pending {
+        shown["pending_reason"] = "processing".into();
+    }
+    if let Some(reason) = &refund.failure_reason {
+        shown["failure_reason"] = reason.as_str().into();
+    }
+    if let Some(id) = &refund.failure_balance_transaction {
+        shown["failure_balance_transaction"] = id.as_str().into();
+    }
+    shown
 }
 
 fn address() -> Value {

@@ -1,5 +1,7 @@
 //! Everything that the provider knows, and the timers that change it.
 
+mod refund;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -8,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::idempotency::Keys;
 use crate::ids::Ids;
 use crate::webhooks::Webhooks;
-use crate::{Options, debits, sessions};
+use crate::{Options, debits, refunds, sessions};
+
+pub(crate) use refund::{Refund, RefundCourse, RefundStatus};
 
 pub(crate) type Metadata = BTreeMap<String, String>;
 
@@ -24,6 +28,9 @@ pub(crate) struct State {
     pub(crate) intents: BTreeMap<String, Intent>,
     pub(crate) charges: BTreeMap<String, Charge>,
     pub(crate) refunds: BTreeMap<String, Refund>,
+    /// How the next refund is answered, whatever its card.
+    #[serde(default)]
+    pub(crate) next_refund: Option<RefundStatus>,
     pub(crate) webhooks: Webhooks,
     timers: BTreeSet<(DateTime<Utc>, Timer)>,
     /// The API request that is being answered; events name it.
@@ -38,11 +45,12 @@ pub(crate) struct Cause {
     pub(crate) idempotency_key: Option<String>,
 }
 
-/// Something that happens by itself, to the session of that id.
+/// Something that happens by itself, to the session or refund of that id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Timer {
     Expire(String),
     Settle(String),
+    SettleRefund(String),
 }
 
 /// A Checkout Session: one page that takes one payment.
@@ -145,6 +153,8 @@ pub(crate) struct Charge {
     pub(crate) status: ChargeStatus,
     pub(crate) method: Method,
     pub(crate) failure: Option<LastError>,
+    #[serde(default)]
+    pub(crate) refund_course: RefundCourse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,20 +183,6 @@ pub(crate) enum Method {
     BankDebit,
 }
 
-/// A Refund; here always made at once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Refund {
-    pub(crate) id: String,
-    pub(crate) created: DateTime<Utc>,
-    pub(crate) charge: String,
-    pub(crate) payment_intent: String,
-    pub(crate) amount: i64,
-    pub(crate) currency: String,
-    pub(crate) reason: Option<String>,
-    pub(crate) metadata: Metadata,
-    pub(crate) balance_transaction: String,
-}
-
 impl State {
     pub(crate) fn new(options: Options) -> Self {
         Self {
@@ -194,6 +190,13 @@ impl State {
             options,
             ..Self::default()
         }
+    }
+
+    /// Finds the charge of that id, or the latest one of the PaymentIntent of that id.
+    pub(crate) fn charge_of(&self, payment: &str) -> Option<&Charge> {
+        let intent = self.intents.get(payment);
+        let latest = intent.and_then(|intent| intent.latest_charge.as_deref());
+        self.charges.get(latest.unwrap_or(payment))
     }
 
     /// Lets happen what was due by `now`, each at its own time.
@@ -207,6 +210,7 @@ impl State {
             match timer {
                 Timer::Expire(session) => sessions::close(self, &session, due),
                 Timer::Settle(session) => debits::settle_due(self, &session, due),
+                Timer::SettleRefund(refund) => refunds::settle_due(self, &refund, due),
             }
         }
     }

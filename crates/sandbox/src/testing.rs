@@ -72,6 +72,26 @@ impl Town {
         self.post(&format!("/_sandbox/sessions/{session}/pay"), &body)
     }
 
+    /// Pays a new session, forgets the events of that, and returns its PaymentIntent.
+    pub(crate) fn paid(&self, card: &str) -> String {
+        let id = self.session();
+        let (status, session) = self.pay(&id, card);
+        assert_eq!(status, 200, "{session}");
+        self.deliver(200);
+        text(&session["payment_intent"])
+    }
+
+    /// The only charge that there is, as the API shows it.
+    pub(crate) fn charge(&self) -> Value {
+        let (_, charges) = self.get("/v1/charges");
+        assert_eq!(charges["data"].as_array().map(Vec::len), Some(1));
+        charges["data"][0].clone()
+    }
+
+    pub(crate) fn total(&self, name: &str) -> Value {
+        self.sandbox.ledger()["totals"]["gbp"][name].clone()
+    }
+
     pub(crate) fn rules(&self, rules: &str) {
         let body = format!(r#"{{"rules":[{rules}]}}"#);
         assert_eq!(self.post("/_sandbox/webhooks", &body).0, 200);
