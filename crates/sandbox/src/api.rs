@@ -128,7 +128,7 @@ fn get(state: &State, request: &Request<Bytes>) -> Result<Value, ApiError> {
         return Err(ApiError::no_url("GET", path));
     };
     match rest {
-        ["checkout", "sessions"] | ["charges" | "refunds" | "events"] => {
+        ["checkout", "sessions"] | ["charges" | "refunds" | "disputes" | "events"] => {
             reading::list(state, rest, &query)
         }
         ["checkout", "sessions", id] => only_path(&query).and_then(|()| sessions::show(state, id)),

@@ -6,12 +6,22 @@ use crate::state::RefundCourse;
 /// What a payment with a card will come to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outcome {
-    Succeeds(RefundCourse),
+    Succeeds(Sequel),
     Declines(&'static Decline),
     /// The bank wants its customer to confirm first.
     Asks,
     /// A debit that is known to be good, or not, only days later.
     Delays,
+}
+
+/// What follows a payment that succeeded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sequel {
+    Refunds(RefundCourse),
+    /// The bank wants the money back for this reason.
+    Dispute(&'static str),
+    /// The bank asks, and leaves the money where it is.
+    Inquiry(&'static str),
 }
 
 /// A refusal by the bank.
@@ -60,7 +70,15 @@ const fn card(number: &'static str, what: &'static str, outcome: Outcome) -> Tes
     }
 }
 
-const SUCCEEDS: Outcome = Outcome::Succeeds(RefundCourse::AtOnce);
+const SUCCEEDS: Outcome = refunds(RefundCourse::AtOnce);
+
+const fn refunds(course: RefundCourse) -> Outcome {
+    Outcome::Succeeds(Sequel::Refunds(course))
+}
+
+const fn disputed(reason: &'static str) -> Outcome {
+    Outcome::Succeeds(Sequel::Dispute(reason))
+}
 
 /// The number of the delayed method, which is no card.
 const BANK: &str = "000123456789";
@@ -84,12 +102,27 @@ pub(crate) const TEST_CARDS: &[TestCard] = &[
     card(
         "4000000000007726",
         "Succeeds, a refund takes a day",
-        Outcome::Succeeds(RefundCourse::Later),
+        refunds(RefundCourse::Later),
     ),
     card(
         "4000000000005126",
         "Succeeds, a refund fails a day later",
-        Outcome::Succeeds(RefundCourse::FailsLater),
+        refunds(RefundCourse::FailsLater),
+    ),
+    card(
+        "4000000000000259",
+        "Succeeds, then disputed as fraud",
+        disputed("fraudulent"),
+    ),
+    card(
+        "4000000000002685",
+        "Succeeds, then disputed as not received",
+        disputed("product_not_received"),
+    ),
+    card(
+        "4000000000001976",
+        "Succeeds, then the bank inquires",
+        Outcome::Succeeds(Sequel::Inquiry("fraudulent")),
     ),
     card(BANK, "Bank debit, paid days later", Outcome::Delays),
 ];

@@ -1,7 +1,5 @@
 //! The other side of the double: what a test, the simulator or a person makes happen.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::{Method, Request, Response, StatusCode};
@@ -10,10 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::api::{reply, segments};
+use crate::disputes::{self, Claim};
 use crate::error::ApiError;
+use crate::ledger::ledger;
 use crate::mischief::{DUPLICATES_MAX, Rule};
-use crate::state::{RefundStatus, State};
-use crate::{debits, payments, refunds, render, sessions, webhooks};
+use crate::state::{DisputeStatus, RefundStatus, State};
+use crate::{debits, payments, refunds, sessions, webhooks};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +45,26 @@ struct NextRefund {
 struct MoveRefund {
     status: RefundStatus,
     failure_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Complaint {
+    #[serde(default = "fraudulent")]
+    reason: String,
+    amount: Option<i64>,
+    #[serde(default)]
+    inquiry: bool,
+}
+
+fn fraudulent() -> String {
+    "fraudulent".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoveDispute {
+    status: DisputeStatus,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +104,7 @@ fn control(
             debits::settle(state, id, settle.succeeded, now)?;
             sessions::show(state, id)
         }
-        (true, ["payments", _, _] | ["refunds", ..]) => {
+        (true, ["payments", _, _] | ["refunds" | "disputes", ..]) => {
             after_payment(state, request, &segments, now)
         }
         (true, ["webhooks"]) => set_rules(state, request),
@@ -95,7 +115,7 @@ fn control(
     }
 }
 
-/// What happens to money that has arrived: refunds that are not ours, or not done.
+/// What happens to money that has arrived: refunds that are not ours, and disputes.
 fn after_payment(
     state: &mut State,
     request: &Request<Bytes>,
@@ -107,6 +127,15 @@ fn after_payment(
             let by_hand: ByHand = body(request)?;
             refunds::by_hand(state, id, by_hand.amount, now)
         }
+        ["payments", id, "dispute"] => {
+            let complaint: Complaint = body(request)?;
+            let claim = Claim {
+                reason: &complaint.reason,
+                amount: complaint.amount,
+                inquiry: complaint.inquiry,
+            };
+            disputes::open(state, id, &claim, now)
+        }
         ["refunds", "next"] => {
             let next: NextRefund = body(request)?;
             refunds::set_next(state, next.status)?;
@@ -115,6 +144,10 @@ fn after_payment(
         ["refunds", id, "move"] => {
             let to: MoveRefund = body(request)?;
             refunds::change(state, id, to.status, to.failure_reason.as_deref(), now)
+        }
+        ["disputes", id, "move"] => {
+            let to: MoveDispute = body(request)?;
+            disputes::change(state, id, to.status, now)
         }
         _ => Err(ApiError::no_url("POST", request.uri().path())),
     }
@@ -149,39 +182,4 @@ fn resend(state: &mut State, id: &str, now: DateTime<Utc>) -> Result<Value, ApiE
 fn deliveries(state: &State) -> Value {
     let deliveries: Vec<_> = state.webhooks.deliveries.values().collect();
     json!({ "deliveries": deliveries, "counts": state.webhooks.counts })
-}
-
-/// Lists all money that moved. Totals are per currency, in its smallest unit.
-pub(crate) fn ledger(state: &State) -> Value {
-    let options = &state.options;
-    let mut totals: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
-    for charge in state.charges.values() {
-        let total = totals.entry(&charge.currency).or_default();
-        total.0 += charge.amount_captured;
-        total.2 += charge.fee;
-    }
-    for refund in state.refunds.values().filter(|it| it.status.is_live()) {
-        totals.entry(&refund.currency).or_default().1 += refund.amount;
-    }
-    let totals: BTreeMap<_, _> = totals
-        .into_iter()
-        .map(|(currency, (captured, refunded, fees))| {
-            let total = json!({ "captured": captured, "refunded": refunded, "fees": fees });
-            (currency, total)
-        })
-        .collect();
-    let charges = state.charges.values().map(|charge| {
-        let mut shown = render::charge(charge, options);
-        shown["fee"] = charge.fee.into();
-        shown
-    });
-    let sessions = state.sessions.values();
-    let intents = state.intents.values();
-    json!({
-        "sessions": sessions.map(|it| render::session(it, options)).collect::<Vec<_>>(),
-        "payment_intents": intents.map(|it| render::intent(it, options)).collect::<Vec<_>>(),
-        "charges": charges.collect::<Vec<_>>(),
-        "refunds": state.refunds.values().map(render::refund).collect::<Vec<_>>(),
-        "totals": totals,
-    })
 }

@@ -16,7 +16,9 @@
 //! | `POST /_sandbox/payments/{id}/refund` `{"amount"?}` | refunds a PaymentIntent or charge as the dashboard does: no metadata, no request; all that is left if no amount is given |
 //! | `POST /_sandbox/refunds/next` `{"status"}` | answers the next refund as `pending`, `requires_action`, `succeeded` or `failed`; it stays so until it is moved |
 //! | `POST /_sandbox/refunds/{id}/move` `{"status", "failure_reason"?}` | makes a refund succeed, fail (also one that had succeeded) or be `canceled`; what fails goes back to the charge |
-//! | `GET /_sandbox/ledger` | all money: sessions, charges with fees, refunds, totals per currency |
+//! | `POST /_sandbox/payments/{id}/dispute` `{"reason"?, "amount"?, "inquiry"?}` | the bank disputes a PaymentIntent or charge, all of it as `fraudulent` unless told otherwise; an inquiry moves no money |
+//! | `POST /_sandbox/disputes/{id}/move` `{"status"}` | `under_review`, `won`, `lost`, `prevented`; of an inquiry `warning_under_review`, `warning_closed`, `prevented`, or `needs_response`, which makes it a dispute |
+//! | `GET /_sandbox/ledger` | all money: sessions, charges with fees and dispute status, refunds, disputes, and totals per currency: `captured`, `refunded`, `disputed`, `fees` |
 //! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose`, `delay_s`, `duplicates`, `reorder`, `new_id` |
 //! | `POST /_sandbox/events/{id}/resend` | delivers an event once more |
 //! | `GET /_sandbox/deliveries` | every delivery with its attempts, and counters |
@@ -27,11 +29,13 @@ mod card_form;
 mod cards;
 mod control;
 mod debits;
+mod disputes;
 mod error;
 mod events;
 mod form;
 mod idempotency;
 mod ids;
+mod ledger;
 mod mischief;
 mod new_session;
 mod pages;
@@ -180,7 +184,7 @@ impl Sandbox {
 
     /// Returns what `GET /_sandbox/ledger` answers, as of the last call.
     pub fn ledger(&self) -> Value {
-        control::ledger(&self.lock())
+        ledger::ledger(&self.lock())
     }
 
     /// Returns all state but the options, and so no secret.
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_from_before_refunds_had_a_status_is_taken() {
+    fn a_snapshot_from_before_there_were_disputes_is_taken() {
         let town = Town::default();
         let intent = town.paid("4242424242424242");
         town.post(
@@ -253,9 +257,9 @@ mod tests {
             let object = object.as_object_mut().unwrap();
             object.retain(|field, _| !fields.contains(&field.as_str()));
         };
-        remove(&mut old, &["next_refund"]);
+        remove(&mut old, &["disputes", "next_refund"]);
         for charge in old["charges"].as_object_mut().unwrap().values_mut() {
-            remove(charge, &["refund_course"]);
+            remove(charge, &["disputed", "refund_course"]);
         }
         let refund_fields = ["status", "failure_reason", "failure_balance_transaction"];
         for refund in old["refunds"].as_object_mut().unwrap().values_mut() {

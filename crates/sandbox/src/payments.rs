@@ -3,14 +3,15 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::cards::{self, Decline, Outcome};
+use crate::cards::{self, Decline, Outcome, Sequel};
+use crate::disputes::Claim;
 use crate::error::ApiError;
 use crate::events::emit;
 use crate::state::{
     Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, RefundCourse, Session,
     SessionStatus, State, Timer,
 };
-use crate::{debits, render, sessions};
+use crate::{debits, disputes, render, sessions};
 
 const NOT_CONFIRMED: Decline = Decline {
     code: "payment_intent_authentication_failure",
@@ -45,13 +46,13 @@ pub(crate) fn pay(
     let method = Method::Card { last4 };
     let intent = open_intent(state, &session, now);
     match (outcome, authenticated) {
-        (Outcome::Succeeds(course), _) => {
-            capture(state, &session, intent, method, course, now);
+        (Outcome::Succeeds(sequel), _) => {
+            capture(state, &session, intent, method, sequel, now);
             Ok(())
         }
         (Outcome::Asks, Some(true)) => {
-            let course = RefundCourse::AtOnce;
-            capture(state, &session, intent, method, course, now);
+            let sequel = Sequel::Refunds(RefundCourse::AtOnce);
+            capture(state, &session, intent, method, sequel, now);
             Ok(())
         }
         (Outcome::Asks, None) => Err(ask(state, intent, now)),
@@ -92,18 +93,38 @@ fn capture(
     session: &Session,
     mut intent: Intent,
     method: Method,
-    course: RefundCourse,
+    sequel: Sequel,
     now: DateTime<Utc>,
 ) {
     let mut charge = new_charge(state, &intent, method, now);
     collect(state, &mut charge);
-    charge.refund_course = course;
+    charge.refund_course = match sequel {
+        Sequel::Refunds(course) => course,
+        Sequel::Dispute(_) | Sequel::Inquiry(_) => RefundCourse::AtOnce,
+    };
     intent.status = IntentStatus::Succeeded;
     let intent_id = save(state, intent, &charge);
     complete(state, session, true);
     tell_intent(state, "payment_intent.succeeded", &intent_id, now);
     tell_charge(state, "charge.succeeded", &charge.id, now);
+    dispute(state, &charge.id, sequel, now);
     tell_session(state, "checkout.session.completed", &session.id, now);
+}
+
+/// Opens the dispute that comes with the card. The provider tells of it before the session.
+fn dispute(state: &mut State, charge: &str, sequel: Sequel, now: DateTime<Utc>) {
+    let (reason, inquiry) = match sequel {
+        Sequel::Refunds(_) => return,
+        Sequel::Dispute(reason) => (reason, false),
+        Sequel::Inquiry(reason) => (reason, true),
+    };
+    let claim = Claim {
+        reason,
+        amount: None,
+        inquiry,
+    };
+    // The charge has just succeeded and the reason is known.
+    drop(disputes::open(state, charge, &claim, now));
 }
 
 fn decline(
@@ -159,6 +180,7 @@ pub(crate) fn new_charge(
         status: ChargeStatus::Pending,
         method,
         failure: None,
+        disputed: false,
         refund_course: RefundCourse::default(),
     }
 }

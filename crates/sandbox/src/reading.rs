@@ -31,6 +31,10 @@ pub(crate) fn one(state: &State, collection: &str, id: &str) -> Result<Value, Ap
             ("charge", found.map(|it| render::charge(it, options)))
         }
         "refunds" => ("refund", state.refunds.get(id).map(render::refund)),
+        "disputes" => {
+            let found = state.disputes.get(id);
+            ("dispute", found.map(|it| render::dispute(it, options)))
+        }
         "events" => {
             let found = state.webhooks.events.get(id);
             ("event", found.map(|it| it.body.clone()))
@@ -50,6 +54,8 @@ pub(crate) fn list(state: &State, collection: &[&str], query: &Form) -> Result<V
         ["refunds"] => {
             asked("refund", &["charge", "payment_intent"])?.page(&state.refunds, render::refund)
         }
+        ["disputes"] => asked("dispute", &["charge", "payment_intent"])?
+            .page(&state.disputes, |it| render::dispute(it, options)),
         ["events"] => asked("event", &["type"])?.page(&state.webhooks.events, |it| it.body.clone()),
         _ => asked("checkout.session", &["payment_intent", "status"])?
             .page(&state.sessions, |it| render::session(it, options)),

@@ -10,7 +10,7 @@ use crate::form::Form;
 use crate::payments::tell_charge;
 use crate::render;
 use crate::state::{
-    Charge, ChargeStatus, Metadata, Refund, RefundCourse, RefundStatus, State, Timer,
+    Charge, ChargeStatus, Dispute, Metadata, Refund, RefundCourse, RefundStatus, State, Timer,
 };
 
 const KNOWN: &[&str] = &[
@@ -38,7 +38,7 @@ pub(crate) fn create(
     let metadata = form.metadata("metadata")?;
     let asked = form.integer("amount")?;
     let charge = charge(state, form)?.clone();
-    let amount = refundable(&charge, asked)?;
+    let amount = refundable(state, &charge, asked)?;
     Ok(start(state, &charge, amount, reason, metadata, now))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn by_hand(
 ) -> Result<Value, ApiError> {
     let charge = state.charge_of(payment).cloned();
     let charge = charge.ok_or_else(|| ApiError::no_such("charge", payment, "id"))?;
-    let amount = refundable(&charge, asked)?;
+    let amount = refundable(state, &charge, asked)?;
     let reason = Some("requested_by_customer".to_owned());
     let refund = start(state, &charge, amount, reason, Metadata::new(), now);
     Ok(refund)
@@ -190,6 +190,20 @@ pub(crate) fn settle_due(state: &mut State, id: &str, now: DateTime<Utc>) {
     drop(change(state, id, status, None, now));
 }
 
+/// Fails what is still pending of a charge, because the bank took the money itself.
+pub(crate) fn overtake(state: &mut State, charge: &str, now: DateTime<Utc>) {
+    let is_pending = |refund: &&Refund| match refund.status {
+        RefundStatus::Pending | RefundStatus::RequiresAction => refund.charge == charge,
+        RefundStatus::Succeeded | RefundStatus::Failed | RefundStatus::Canceled => false,
+    };
+    let pending = state.refunds.values().filter(is_pending);
+    let pending: Vec<String> = pending.map(|refund| refund.id.clone()).collect();
+    let reason = Some("charge_for_pending_refund_disputed");
+    for id in pending {
+        drop(change(state, &id, RefundStatus::Failed, reason, now));
+    }
+}
+
 /// Returns the charge that is meant: named itself, or by its PaymentIntent.
 fn charge<'a>(state: &'a State, form: &Form) -> Result<&'a Charge, ApiError> {
     if let Some(id) = form.text("charge") {
@@ -217,7 +231,7 @@ fn charge<'a>(state: &'a State, form: &Form) -> Result<&'a Charge, ApiError> {
 }
 
 /// Returns how much is to go back: what is asked for, or all that is left.
-fn refundable(charge: &Charge, asked: Option<i64>) -> Result<i64, ApiError> {
+fn refundable(state: &State, charge: &Charge, asked: Option<i64>) -> Result<i64, ApiError> {
     let left = charge.amount_captured - charge.amount_refunded;
     if charge.status != ChargeStatus::Succeeded {
         let message = format!(
@@ -226,6 +240,14 @@ fn refundable(charge: &Charge, asked: Option<i64>) -> Result<i64, ApiError> {
         );
         let error = ApiError::invalid(message).code("charge_not_refundable");
         return Err(error.began());
+    }
+    let bars = |dispute: &Dispute| dispute.charge == charge.id && dispute.status.bars_refunds();
+    if state.disputes.values().any(bars) {
+        let message = format!(
+            "Charge {} has been charged back; cannot issue a refund.",
+            charge.id
+        );
+        return Err(ApiError::invalid(message).code("charge_disputed").began());
     }
     if left == 0 {
         let message = format!("Charge {} has already been refunded.", charge.id);

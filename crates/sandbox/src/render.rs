@@ -1,6 +1,8 @@
 //! The objects as the API and the events show them. Amounts are in the currency's smallest unit,
 //! times in seconds.
 
+mod dispute;
+
 use serde_json::{Value, json};
 
 use crate::Options;
@@ -8,6 +10,8 @@ use crate::state::{
     Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, Refund, RefundStatus, Session,
     SessionStatus,
 };
+
+pub(crate) use dispute::dispute;
 
 pub(crate) fn session(session: &Session, options: &Options) -> Value {
     let is_open = session.status == SessionStatus::Open;
@@ -105,7 +109,7 @@ pub(crate) fn charge(charge: &Charge, options: &Options) -> Value {
         "currency": charge.currency,
         "customer": null,
         "description": null,
-        "disputed": false,
+        "disputed": charge.disputed,
         "failure_code": failure.map(|failure| &failure.code),
         "failure_message": failure.map(|failure| &failure.message),
         "livemode": options.livemode,

@@ -1,5 +1,6 @@
 //! Everything that the provider knows, and the timers that change it.
 
+mod dispute;
 mod refund;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use crate::ids::Ids;
 use crate::webhooks::Webhooks;
 use crate::{Options, debits, refunds, sessions};
 
+pub(crate) use dispute::{Dispute, DisputeStatus, Movement};
 pub(crate) use refund::{Refund, RefundCourse, RefundStatus};
 
 pub(crate) type Metadata = BTreeMap<String, String>;
@@ -28,6 +30,8 @@ pub(crate) struct State {
     pub(crate) intents: BTreeMap<String, Intent>,
     pub(crate) charges: BTreeMap<String, Charge>,
     pub(crate) refunds: BTreeMap<String, Refund>,
+    #[serde(default)]
+    pub(crate) disputes: BTreeMap<String, Dispute>,
     /// How the next refund is answered, whatever its card.
     #[serde(default)]
     pub(crate) next_refund: Option<RefundStatus>,
@@ -153,6 +157,9 @@ pub(crate) struct Charge {
     pub(crate) status: ChargeStatus,
     pub(crate) method: Method,
     pub(crate) failure: Option<LastError>,
+    /// Whether it was ever disputed, or asked about.
+    #[serde(default)]
+    pub(crate) disputed: bool,
     #[serde(default)]
     pub(crate) refund_course: RefundCourse,
 }
