@@ -6,6 +6,9 @@
 //! is a value of its own.
 
 mod answer;
+mod books;
+mod object;
+mod refund;
 mod secret;
 mod session;
 #[cfg(test)]
@@ -14,10 +17,14 @@ mod wire;
 
 use aws_types::SdkConfig;
 
+use object::Object;
+
 pub use answer::{Answer, Doubt, Reason, Refusal};
+pub use object::Page;
+pub use refund::{NewRefund, Refund};
 pub use secret::Secret;
 pub use session::{Expiry, NewSession, PaymentStatus, Session, SessionStatus};
-use wire::{Call, Form, Wire};
+use wire::{Call, Form, Reply, Wire};
 
 /// The provider's API. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -45,23 +52,18 @@ impl Provider {
             Err(error) => return Answer::Refused(Refusal::here("amount", error.to_string())),
         };
         let call = Call {
-            path: "/v1/checkout/sessions".to_owned(),
+            path: Session::LIST.to_owned(),
             form: Some(form),
             key: key.clone(),
             idempotency_key: Some(session.idempotency_key.to_owned()),
         };
-        Answer::read(self.wire.send(call).await, Session::parse)
+        Answer::read(self.wire.send(call).await, object::one)
     }
 
     /// Looks at a session. One that doesn't exist is refused as `resource_missing`.
     pub async fn session(&self, key: &Secret, id: &str) -> Answer<Session> {
-        let call = Call {
-            path: session_path(id),
-            form: None,
-            key: key.clone(),
-            idempotency_key: None,
-        };
-        Answer::read(self.wire.send(call).await, Session::parse)
+        let path = object::path::<Session>(id);
+        Answer::read(self.get(key, path).await, object::one)
     }
 
     /// Makes sure that nobody can pay with a session any more, unless the customer was faster.
@@ -70,12 +72,12 @@ impl Provider {
     /// open is looked at to tell why.
     pub async fn expire_session(&self, key: &Secret, id: &str) -> Answer<Expiry> {
         let call = Call {
-            path: format!("{}/expire", session_path(id)),
+            path: format!("{}/expire", object::path::<Session>(id)),
             form: Some(Form(String::new())),
             key: key.clone(),
             idempotency_key: None,
         };
-        let refusal = match Answer::read(self.wire.send(call).await, Session::parse) {
+        let refusal = match Answer::read(self.wire.send(call).await, object::one::<Session>) {
             Answer::Done(session) => return expiry(session),
             Answer::Unknown(doubt) => return Answer::Unknown(doubt),
             Answer::Refused(refusal) => refusal,
@@ -89,6 +91,16 @@ impl Provider {
             Answer::Unknown(doubt) => Answer::Unknown(doubt),
         }
     }
+
+    async fn get(&self, key: &Secret, path: String) -> Result<Reply, String> {
+        let call = Call {
+            path,
+            form: None,
+            key: key.clone(),
+            idempotency_key: None,
+        };
+        self.wire.send(call).await
+    }
 }
 
 fn expiry(session: Session) -> Answer<Expiry> {
@@ -100,12 +112,6 @@ fn expiry(session: Session) -> Answer<Expiry> {
             Answer::Unknown(Doubt::new(Reason::Unreadable(reason), None))
         }
     }
-}
-
-/// Escapes the id: it comes from a row or an event, and must not lead elsewhere.
-fn session_path(id: &str) -> String {
-    let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
-    format!("/v1/checkout/sessions/{id}")
 }
 
 #[cfg(test)]

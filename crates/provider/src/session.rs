@@ -7,6 +7,7 @@ use form_urlencoded::Serializer;
 use paidonce_core::money::{Money, MoneyError};
 use serde::Deserialize;
 
+use crate::object::{Object, instant, is_a, money};
 use crate::wire::Form;
 
 /// What a new session is for. The same value under the same key is one session.
@@ -72,7 +73,7 @@ pub enum Expiry {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+pub(crate) struct Wire {
     id: String,
     object: String,
     status: SessionStatus,
@@ -88,19 +89,26 @@ struct Wire {
     livemode: bool,
 }
 
-impl Session {
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
-        let wire: Wire = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-        if wire.object != "checkout.session" {
-            return Err(format!("this is a {}", wire.object));
-        }
-        let amount = Money::from_stripe(wire.amount_total, &wire.currency);
+impl Object for Session {
+    type Wire = Wire;
+    const LIST: &'static str = "/v1/checkout/sessions";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl TryFrom<Wire> for Session {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        is_a("checkout.session", &wire.object)?;
         Ok(Self {
             id: wire.id,
             status: wire.status,
             payment_status: wire.payment_status,
             url: wire.url,
-            amount: amount.map_err(|error| error.to_string())?,
+            amount: money(wire.amount_total, &wire.currency)?,
             created: instant(wire.created)?,
             expires_at: instant(wire.expires_at)?,
             client_reference_id: wire.client_reference_id,
@@ -109,10 +117,6 @@ impl Session {
             livemode: wire.livemode,
         })
     }
-}
-
-fn instant(seconds: i64) -> Result<DateTime<Utc>, String> {
-    DateTime::from_timestamp(seconds, 0).ok_or_else(|| format!("{seconds} is no time"))
 }
 
 impl NewSession<'_> {
@@ -149,6 +153,7 @@ impl NewSession<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object;
     use serde_json::{Value, json};
 
     fn shown() -> Value {
@@ -164,7 +169,7 @@ mod tests {
     fn parse(change: impl FnOnce(&mut Value)) -> Result<Session, String> {
         let mut value = shown();
         change(&mut value);
-        Session::parse(value.to_string().as_bytes())
+        object::one(value.to_string().as_bytes())
     }
 
     #[test]

@@ -20,7 +20,7 @@ use paidonce_core::money::Money;
 use sandbox::{Options, Sandbox};
 use serde_json::Value;
 
-use crate::{NewSession, Provider, Secret};
+use crate::{Answer, NewSession, Provider, Secret};
 
 /// What goes wrong with one attempt.
 #[derive(Clone, Debug)]
@@ -97,9 +97,33 @@ impl Town {
     }
 
     pub(crate) fn pay(&self, session: &str) {
-        let path = format!("/_sandbox/sessions/{session}/pay");
-        let request = http::Request::post(path).body(Bytes::from(r#"{"card":"4242424242424242"}"#));
-        assert_eq!(self.sandbox.call(request.unwrap(), now()).status(), 200);
+        let path = format!("sessions/{session}/pay");
+        self.control(&path, r#"{"card":"4242424242424242"}"#);
+    }
+
+    /// Opens and pays one more session, and returns its PaymentIntent.
+    pub(crate) async fn paid(&self) -> String {
+        let key_of_session = format!("k-{}", self.sessions());
+        let session = new_session(&key_of_session);
+        let answer = self.provider().create_session(&key(), &session).await;
+        let Answer::Done(session) = answer else {
+            panic!("{answer:?}");
+        };
+        self.pay(&session.id);
+        let answer = self.provider().session(&key(), &session.id).await;
+        let Answer::Done(session) = answer else {
+            panic!("{answer:?}");
+        };
+        session.payment_intent.unwrap()
+    }
+
+    /// Makes something happen at the sandbox, and returns what it shows of it.
+    pub(crate) fn control(&self, path: &str, body: &str) -> Value {
+        let request = http::Request::post(format!("/_sandbox/{path}"));
+        let request = request.body(Bytes::from(body.to_owned())).unwrap();
+        let response = self.sandbox.call(request, now());
+        assert_eq!(response.status(), 200, "{response:?}");
+        serde_json::from_slice(response.body()).unwrap()
     }
 
     pub(crate) fn sent(&self) -> Vec<Sent> {

@@ -1,0 +1,80 @@
+//! What becomes of money that has arrived: refunds, and the lists to check books against.
+
+use std::ops::Range;
+
+use chrono::{DateTime, Utc};
+
+use crate::object::{self, Object};
+use crate::wire::Call;
+use crate::{Answer, Doubt, NewRefund, Page, Provider, Reason, Refund, Refusal, Secret};
+
+/// One payment has no more refunds than fit on that many pages.
+const REFUND_PAGES_MAX: usize = 10;
+
+impl Provider {
+    /// Gives money back.
+    ///
+    /// Done means that the refund exists, not that the customer has the money: see its status. The
+    /// same refund under the same key is made once in 24 hours, however often this is called;
+    /// whoever asks again later than that looks at [`Provider::refunds_of`] first. Refused is, by
+    /// `code`, what was refunded before (`charge_already_refunded`) or taken by the customer's bank
+    /// (`charge_disputed`), and by `param` more than is left (`amount`).
+    pub async fn create_refund(&self, key: &Secret, refund: &NewRefund<'_>) -> Answer<Refund> {
+        let form = match refund.form() {
+            Ok(form) => form,
+            Err(error) => return Answer::Refused(Refusal::here("amount", error.to_string())),
+        };
+        let call = Call {
+            path: Refund::LIST.to_owned(),
+            form: Some(form),
+            key: key.clone(),
+            idempotency_key: Some(refund.idempotency_key.to_owned()),
+        };
+        Answer::read(self.wire.send(call).await, object::one)
+    }
+
+    /// Returns all refunds of a PaymentIntent, whoever made them, the newest first.
+    ///
+    /// Never some of them: if they are too many to be read, they are not known.
+    pub async fn refunds_of(&self, key: &Secret, payment_ref: &str) -> Answer<Vec<Refund>> {
+        let query = [("payment_intent", payment_ref)];
+        let mut refunds = Vec::new();
+        let mut after = None;
+        for _ in 0..REFUND_PAGES_MAX {
+            let path = object::page_path::<Refund>(&query, after.as_deref());
+            let page = match self.page(key, path).await {
+                Answer::Done(page) => page,
+                Answer::Refused(refusal) => return Answer::Refused(refusal),
+                Answer::Unknown(doubt) => return Answer::Unknown(doubt),
+            };
+            refunds.extend(page.items);
+            if page.next.is_none() {
+                return Answer::Done(refunds);
+            }
+            after = page.next;
+        }
+        let reason = format!("there are more than {REFUND_PAGES_MAX} pages of refunds");
+        Answer::Unknown(Doubt::new(Reason::Unreadable(reason), None))
+    }
+
+    /// Returns up to 100 refunds that were created in a range of time, the newest first. They may
+    /// be of older charges.
+    ///
+    /// `after` is the [`Page::next`] of the page before.
+    pub async fn refund_page(
+        &self,
+        key: &Secret,
+        created: &Range<DateTime<Utc>>,
+        after: Option<&str>,
+    ) -> Answer<Page<Refund>> {
+        self.page(key, object::created_path::<Refund>(created, after))
+            .await
+    }
+
+    async fn page<T: Object>(&self, key: &Secret, path: String) -> Answer<Page<T>> {
+        Answer::read(self.get(key, path).await, object::page)
+    }
+}
+
+#[cfg(test)]
+mod tests;
