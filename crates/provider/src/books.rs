@@ -1,4 +1,4 @@
-//! What becomes of money that has arrived: refunds, and the lists to check books against.
+//! What becomes of money that has arrived: refunds, disputes, and the lists to check books against.
 
 use std::ops::Range;
 
@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 
 use crate::object::{self, Object};
 use crate::wire::Call;
-use crate::{Answer, Doubt, NewRefund, Page, Provider, Reason, Refund, Refusal, Secret};
+use crate::{
+    Answer, Charge, Dispute, Doubt, NewRefund, Page, Provider, Reason, Refund, Refusal, Secret,
+};
 
 /// One payment has no more refunds than fit on that many pages.
 const REFUND_PAGES_MAX: usize = 10;
@@ -57,10 +59,21 @@ impl Provider {
         Answer::Unknown(Doubt::new(Reason::Unreadable(reason), None))
     }
 
-    /// Returns up to 100 refunds that were created in a range of time, the newest first. They may
-    /// be of older charges.
+    /// Returns up to 100 charges that were created in a range of time, the newest first.
     ///
     /// `after` is the [`Page::next`] of the page before.
+    pub async fn charge_page(
+        &self,
+        key: &Secret,
+        created: &Range<DateTime<Utc>>,
+        after: Option<&str>,
+    ) -> Answer<Page<Charge>> {
+        self.page(key, object::created_path::<Charge>(created, after))
+            .await
+    }
+
+    /// Returns up to 100 refunds that were created in a range of time, as
+    /// [`Provider::charge_page`] does. They may be of older charges.
     pub async fn refund_page(
         &self,
         key: &Secret,
@@ -69,6 +82,24 @@ impl Provider {
     ) -> Answer<Page<Refund>> {
         self.page(key, object::created_path::<Refund>(created, after))
             .await
+    }
+
+    /// Returns up to 100 disputes that were created in a range of time, as
+    /// [`Provider::charge_page`] does. They are of older charges.
+    pub async fn dispute_page(
+        &self,
+        key: &Secret,
+        created: &Range<DateTime<Utc>>,
+        after: Option<&str>,
+    ) -> Answer<Page<Dispute>> {
+        self.page(key, object::created_path::<Dispute>(created, after))
+            .await
+    }
+
+    /// Looks at a dispute. One that doesn't exist is refused as `resource_missing`.
+    pub async fn dispute(&self, key: &Secret, id: &str) -> Answer<Dispute> {
+        let path = object::path::<Dispute>(id);
+        Answer::read(self.get(key, path).await, object::one)
     }
 
     async fn page<T: Object>(&self, key: &Secret, path: String) -> Answer<Page<T>> {

@@ -7,6 +7,8 @@
 
 mod answer;
 mod books;
+mod charge;
+mod dispute;
 mod object;
 mod refund;
 mod secret;
@@ -20,6 +22,8 @@ use aws_types::SdkConfig;
 use object::Object;
 
 pub use answer::{Answer, Doubt, Reason, Refusal};
+pub use charge::{Charge, ChargeStatus};
+pub use dispute::Dispute;
 pub use object::Page;
 pub use refund::{NewRefund, Refund};
 pub use secret::Secret;

@@ -2,12 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::time::Duration;
 
+use paidonce_core::dispute::DisputeStatus;
 use paidonce_core::money::Money;
 use paidonce_core::refund::RefundStatus;
 
 use super::*;
-use crate::Reason;
 use crate::testing::{Fault, Town, key, now};
+use crate::{ChargeStatus, Reason};
 
 fn pounds(pence: i64) -> Money {
     Money::from_stripe(pence, "gbp").unwrap()
@@ -139,6 +140,8 @@ async fn a_refund_is_seen_as_it_stands_now() {
         refunds[0].failure_reason.as_deref(),
         Some("lost_or_stolen_card")
     );
+    let page = done(town.provider().charge_page(&key(), &today(), None).await);
+    assert_eq!(page.items[0].amount_refunded, pounds(0));
 }
 
 #[tokio::test]
@@ -184,11 +187,82 @@ async fn a_page_that_does_not_come_makes_the_whole_list_unknown() {
     assert_eq!((last.items.len(), last.next), (1, None));
 }
 
+#[tokio::test]
+async fn charges_are_listed_by_the_time_that_they_were_made() {
+    let town = Town::with([]);
+    let payment = town.paid().await;
+    town.control(&format!("payments/{payment}/refund"), r#"{"amount":500}"#);
+    let page = done(town.provider().charge_page(&key(), &today(), None).await);
+    assert_eq!((page.items.len(), page.next), (1, None));
+    let charge = &page.items[0];
+    assert_eq!(
+        (charge.status, charge.paid, charge.disputed),
+        (ChargeStatus::Succeeded, true, false)
+    );
+    assert_eq!(
+        (charge.amount_captured, charge.amount_refunded),
+        (pounds(2000), pounds(500))
+    );
+    assert_eq!(charge.payment_intent.as_deref(), Some(payment.as_str()));
+    assert_eq!((charge.created, charge.livemode), (now(), false));
+    assert_eq!(charge.metadata["booking_id"], "b-1");
+    let before = now() - Duration::from_secs(60)..now();
+    let page = done(town.provider().charge_page(&key(), &before, None).await);
+    assert_eq!(page.items, []);
+}
+
+#[tokio::test]
+async fn a_dispute_tells_what_moved_and_until_when_to_answer() {
+    let town = Town::with([]);
+    let payment = town.paid().await;
+    let body = r#"{"reason":"product_not_received","amount":1500}"#;
+    let opened = town.control(&format!("payments/{payment}/dispute"), body);
+    let id = opened["id"].as_str().unwrap();
+    let dispute = done(town.provider().dispute(&key(), id).await);
+    assert_eq!(
+        (dispute.status, dispute.amount),
+        (DisputeStatus::NeedsResponse, pounds(1500))
+    );
+    assert_eq!(
+        (dispute.funds_withdrawn, dispute.fee),
+        (true, Some(pounds(2000)))
+    );
+    assert_eq!(dispute.reason, "product_not_received");
+    assert!(dispute.due_by > Some(now()));
+    let listed = done(town.provider().dispute_page(&key(), &today(), None).await);
+    assert_eq!(listed.items, [dispute]);
+    town.control(&format!("disputes/{id}/move"), r#"{"status":"won"}"#);
+    let won = done(town.provider().dispute(&key(), id).await);
+    assert_eq!(
+        (won.status, won.funds_withdrawn),
+        (DisputeStatus::Won, false)
+    );
+    assert_eq!(won.fee, Some(pounds(2000)), "the provider keeps that");
+    let page = done(town.provider().charge_page(&key(), &today(), None).await);
+    assert!(page.items[0].disputed);
+}
+
+#[tokio::test]
+async fn an_inquiry_has_moved_nothing_and_an_unknown_dispute_is_refused() {
+    let town = Town::with([]);
+    let payment = town.paid().await;
+    town.control(
+        &format!("payments/{payment}/dispute"),
+        r#"{"inquiry":true}"#,
+    );
+    let page = done(town.provider().dispute_page(&key(), &today(), None).await);
+    let inquiry = &page.items[0];
+    assert_eq!(inquiry.status, DisputeStatus::WarningNeedsResponse);
+    assert_eq!((inquiry.funds_withdrawn, inquiry.fee), (false, None));
+    let answer = town.provider().dispute(&key(), "../charges").await;
+    assert_eq!(code(answer).as_deref(), Some("resource_missing"));
+}
+
 #[test]
 fn calls_can_be_awaited_from_any_thread() {
     fn is_send(_: impl Send) {}
     let (provider, key) = (Town::with([]).provider(), key());
     is_send(provider.create_refund(&key, &new_refund("pi_1", 1)));
     is_send(provider.refunds_of(&key, "pi_1"));
-    is_send(provider.refund_page(&key, &today(), None));
+    is_send(provider.charge_page(&key, &today(), None));
 }
