@@ -128,8 +128,17 @@ fn has_what_it_needs(words: &str, facts: &Facts, kind: Kind) -> Result<(), Doubt
     }
     let starts_needed = match kind {
         Kind::DepositRequest | Kind::Confirmation | Kind::Rescheduled => true,
-        Kind::Reminder | Kind::Released | Kind::Cancelled => false,
+        Kind::Reminder
+        | Kind::Released
+        | Kind::Cancelled
+        | Kind::PaymentChecked
+        | Kind::LateRefund
+        | Kind::SecondRefund => false,
     };
+    // Money that goes back must be told of whenever it does.
+    if facts.refund.as_deref().is_some_and(|refund| !has(refund)) {
+        return Err(Doubt::Missing("refund"));
+    }
     match starts_needed && !has(&facts.starts) {
         true => Err(Doubt::Missing("start")),
         false => Ok(()),
@@ -245,6 +254,7 @@ fn known(facts: &Facts) -> Vec<String> {
         Some(facts.starts.clone()),
         facts.deadline.clone(),
         facts.deposit.clone(),
+        facts.refund.clone(),
         Some(facts.booking.clone()),
         Some(facts.party.to_string()),
         Some(name),
@@ -269,6 +279,7 @@ fn nothing() -> Facts {
         starts: String::new(),
         deadline: None,
         deposit: None,
+        refund: None,
         booking: String::new(),
     }
 }

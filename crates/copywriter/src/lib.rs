@@ -38,6 +38,8 @@ pub struct Facts {
     pub deadline: Option<String>,
     /// The deposit, such as `£20.00`.
     pub deposit: Option<String>,
+    /// What goes back to the customer, such as `£20.00`.
+    pub refund: Option<String>,
     /// The booking's short reference.
     pub booking: String,
 }
@@ -64,6 +66,7 @@ pub(crate) fn sample() -> Facts {
         starts: "Sat 11 Jul 20:00".into(),
         deadline: Some("Fri 10 Jul 18:00".into()),
         deposit: Some("£20.00".into()),
+        refund: None,
         booking: "K7QM2".into(),
     }
 }

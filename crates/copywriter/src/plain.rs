@@ -29,6 +29,9 @@ fn source(kind: Kind) -> &'static str {
         Kind::Released => include_str!("templates/released.txt"),
         Kind::Cancelled => include_str!("templates/cancelled.txt"),
         Kind::Rescheduled => include_str!("templates/rescheduled.txt"),
+        Kind::PaymentChecked => include_str!("templates/payment_checked.txt"),
+        Kind::LateRefund => include_str!("templates/late_refund.txt"),
+        Kind::SecondRefund => include_str!("templates/second_refund.txt"),
     }
 }
 
@@ -50,6 +53,7 @@ pub(crate) fn plain_for(kind: Kind, facts: &Facts, safe_name: &str) -> String {
                 starts => facts.starts,
                 deadline => facts.deadline,
                 deposit => facts.deposit,
+                refund => facts.refund,
                 booking => facts.booking,
             })
         })

@@ -1,35 +1,44 @@
 //! What may happen to a booking.
 //!
 //! ```text
-//!             deposit paid              attended, or not asked to know
+//!             deposit paid, or waived   attended, or not asked to know
 //!   PENDING ───────────────▶ CONFIRMED ───────────────────────────────▶ APPLIED
-//!     │  │                     │    │   did not come
-//!     │  └──────────┐          │    └─────────────────────────────────▶ FORFEITED
-//!     │ deadline    │ cancel   │ cancel
-//!     ▼             ▼          ▼
-//!   RELEASED      CANCELLED ◀──┘
+//!     │  │                    ▲  │  │   did not come
+//!     │  └──────────┐ paid in │  │  └─────────────────────────────────▶ FORFEITED
+//!     │ deadline    │ time,   │  │ cancel
+//!     ▼             │ heard   │  ▼
+//!   RELEASED ───────┼─ late ──┘ CANCELLED
+//!                   └──────────────▲
 //! ```
 //!
 //! [`decide`] is pure: it is given the booking as it stands, a command and the time, and returns
-//! the booking as it will stand with what follows from that, or why not. Money that doesn't fit is
-//! a [`Rejection`] too: the webhook turns it into a case for a person, the booking stays.
-//! `booking_table.txt` beside this file has every state and command, and a test keeps it true.
+//! the booking as it will stand with what follows from that, or why not. Money always leads
+//! somewhere: it confirms, it goes back, or a person decides. `booking_table.txt` beside this file
+//! has every state and command, and a test keeps it true.
+//!
+//! Where the rules are: the unpaid hold in `holding`, what money does in `money`, the page at the
+//! provider in `pay_page`, the visit and its deposit in `visit`, calling off and moving in `moving`.
 
+mod holding;
+mod kinds;
+mod money;
+mod moving;
 mod pay_page;
 mod row;
+mod visit;
+
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use self::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
-use self::pay_page::{intend_session, record_session, spend_session};
-use crate::local_time::stamp;
+use crate::dispute::DisputeStatus;
 use crate::money::Money;
-use crate::venue::{Unmarked, minutes};
 
+pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
-    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, OpenedSession, Place,
-    Session, due_shard,
+    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, Mark, OpenedSession, Paid,
+    Place, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,9 +84,32 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
     pub payment_ref: String,
+    /// The page that it was made on.
+    pub session_id: String,
     /// `None` if the provider gave no amount that we can read, or one that it did not collect.
     pub amount: Option<Money>,
     pub paid_at: DateTime<Utc>,
+    /// Where a booking that was released can be held again; `None` once all that is known taken.
+    pub hold_again: Option<Place>,
+}
+
+/// What is known of a payment's money beyond that it came. It only ever grows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoneyFacts {
+    pub payment_ref: String,
+    /// What has gone back or is on its way back, by us or by hand at the provider.
+    pub refunded: Money,
+    /// Whether some of that was ordered by others than us.
+    pub by_others: bool,
+    pub disputes: BTreeMap<String, DisputeStatus>,
+}
+
+/// Who of the staff orders it, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaffOrder {
+    pub by: String,
+    /// In their own words.
+    pub reason: String,
 }
 
 /// An order to a booking.
@@ -93,6 +125,16 @@ pub enum Command {
     FailFunds {
         payment_ref: String,
     },
+    /// Take in what became of a payment: refunds and disputes.
+    SyncMoney(MoneyFacts),
+    /// Give money back, because the staff say so. `None`: all of it that is still here.
+    Refund {
+        payment_ref: Option<String>,
+        amount: Option<Money>,
+        order: StaffOrder,
+    },
+    /// Confirm without the deposit, or with what has come of it.
+    Waive(StaffOrder),
     Remind,
     Release,
     MarkAttendance {
@@ -100,6 +142,11 @@ pub enum Command {
         marked_by: String,
     },
     Settle,
+    /// Take back a forfeit: the money goes back, or counts towards the bill after all.
+    ReverseForfeit {
+        refund: bool,
+        order: StaffOrder,
+    },
     Cancel {
         by: CancelledBy,
         reason: String,
@@ -118,6 +165,10 @@ pub enum Command {
     SpendSession {
         attempt: u32,
     },
+    /// Nobody can pay on this page any more.
+    CloseSession {
+        session_id: String,
+    },
 }
 
 /// The booking as it will stand, and what follows from it.
@@ -132,97 +183,26 @@ pub struct Transition {
     pub consequences: Vec<Consequence>,
 }
 
-/// Something that someone must hear of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that someone must do or hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consequence {
     /// A message to the customer, by its kind.
     Message(MessageKind),
-    /// A case for a person.
-    Handover(Reason),
+    /// A case for a person, about a payment if it is about one.
+    Handover(Reason, Option<Paid>),
+    /// Money that goes back.
+    Refund(RefundOrder),
+    /// A page at the provider that must take no money any more.
+    ExpireSession { session_id: String },
 }
 
-/// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageKind {
-    /// Held: please pay the deposit.
-    DepositRequest,
-    /// The deposit is due soon.
-    Reminder,
-    /// Paid and confirmed.
-    Confirmation,
-    /// Not paid in time, so given up.
-    Released,
-    /// Called off.
-    Cancelled,
-    /// Moved to another time.
-    Rescheduled,
-}
-
-impl MessageKind {
-    /// Every kind, in the order of a booking's life.
-    pub const ALL: [Self; 6] = [
-        Self::DepositRequest,
-        Self::Reminder,
-        Self::Confirmation,
-        Self::Released,
-        Self::Cancelled,
-        Self::Rescheduled,
-    ];
-
-    /// Returns the name that jobs and audit rows carry.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DepositRequest => "deposit_request",
-            Self::Reminder => "reminder",
-            Self::Confirmation => "confirmation",
-            Self::Released => "released",
-            Self::Cancelled => "cancelled",
-            Self::Rescheduled => "rescheduled",
-        }
-    }
-
-    /// Says whether the message asks for money, so that amount and deadline must be in it.
-    pub fn asks_for_deposit(self) -> bool {
-        match self {
-            Self::DepositRequest | Self::Reminder => true,
-            Self::Confirmation | Self::Released | Self::Cancelled | Self::Rescheduled => false,
-        }
-    }
-}
-
-/// Why a person must look at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// Money for a booking that gave its slot back.
-    LatePayment,
-    /// A second payment for one booking.
-    SecondPayment,
-    /// Another amount or currency than the deposit.
-    AmountMismatch,
-    /// Money for a booking that we don't know.
-    UnknownReference,
-    /// Nobody marked whether the customer came.
-    AttendanceUnmarked,
-    /// Cancelled, and the policy gives the deposit back.
-    RefundDue,
-    /// A message may or may not have been sent.
-    UnansweredSend,
-}
-
-impl Reason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LatePayment => "late_payment",
-            Self::SecondPayment => "second_payment",
-            Self::AmountMismatch => "amount_mismatch",
-            Self::UnknownReference => "unknown_reference",
-            Self::AttendanceUnmarked => "attendance_unmarked",
-            Self::RefundDue => "refund_due",
-            Self::UnansweredSend => "unanswered_send",
-        }
-    }
+/// Money to be given back. The key depends on these facts alone, so an order is carried out once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefundOrder {
+    pub key: String,
+    pub payment_ref: String,
+    pub amount: Money,
+    pub reason: RefundReason,
 }
 
 /// Why a command does not apply. None of these is an error.
@@ -236,24 +216,10 @@ pub enum Rejection {
     TooEarly(DateTime<Utc>),
     /// The time for it has passed.
     TooLate,
-    /// Money for a slot that was given back.
-    LatePayment,
-    /// Money for what is paid already.
-    SecondPayment,
-    /// Not the amount or currency that was asked for.
-    AmountMismatch,
-}
-
-impl Rejection {
-    /// The case that a person must look at, if there is money in it.
-    pub fn reason(self) -> Option<Reason> {
-        match self {
-            Self::LatePayment => Some(Reason::LatePayment),
-            Self::SecondPayment => Some(Reason::SecondPayment),
-            Self::AmountMismatch => Some(Reason::AmountMismatch),
-            Self::Already | Self::Overtaken(_) | Self::TooEarly(_) | Self::TooLate => None,
-        }
-    }
+    /// Its money is disputed, or went back: nothing is done with it until a person has decided.
+    Frozen,
+    /// There is not that much of the booking's money here.
+    NotThatMuch,
 }
 
 /// Decides what `command` does to `booking` at `now`.
@@ -266,270 +232,32 @@ pub fn decide(
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
     match command {
-        Command::ReceivePayment(payment) => receive_payment(booking, payment),
-        Command::AwaitFunds { payment_ref } => await_funds(booking, payment_ref, now),
-        Command::FailFunds { payment_ref } => fail_funds(booking, payment_ref, now),
-        Command::Remind => remind(booking, now),
-        Command::Release => release(booking, now),
+        Command::ReceivePayment(payment) => money::receive(booking, payment, now),
+        Command::AwaitFunds { payment_ref } => money::await_funds(booking, payment_ref, now),
+        Command::FailFunds { payment_ref } => money::fail_funds(booking, payment_ref, now),
+        Command::SyncMoney(facts) => money::sync(booking, facts),
+        Command::Refund {
+            payment_ref,
+            amount,
+            order,
+        } => money::refund(booking, payment_ref.as_deref(), amount, &order),
+        Command::Waive(order) => money::waive(booking, order, now),
+        Command::Remind => holding::remind(booking, now),
+        Command::Release => holding::release(booking, now),
         Command::MarkAttendance {
             attended,
             marked_by,
-        } => mark(booking, attended, marked_by, now),
-        Command::Settle => settle(booking, now),
-        Command::Cancel { by, reason } => cancel(booking, by, reason, now),
-        Command::Reschedule { to } => reschedule(booking, to, now),
-        Command::IntendSession => intend_session(booking, now),
-        Command::RecordSession { attempt, opened } => record_session(booking, attempt, opened),
-        Command::SpendSession { attempt } => spend_session(booking, attempt),
-    }
-}
-
-fn receive_payment(booking: &Booking, payment: Payment) -> Result<Transition, Rejection> {
-    if booking.payment_ref.as_ref() == Some(&payment.payment_ref) {
-        return Err(Rejection::Already);
-    }
-    match booking.state {
-        Pending if payment.amount != Some(booking.deposit) => Err(Rejection::AmountMismatch),
-        // A payment after the deadline still counts while the slot is this booking's.
-        Pending => {
-            let mut to = booking.moving_to(Confirmed, "deposit paid");
-            to.why = format!("payment {}", payment.payment_ref);
-            to.after.payment_ref = Some(payment.payment_ref);
-            to.after.paid_at = Some(payment.paid_at);
-            to.after.funds = None;
-            Ok(to.telling(MessageKind::Confirmation))
+        } => visit::mark(booking, attended, marked_by, now),
+        Command::Settle => visit::settle(booking, now),
+        Command::ReverseForfeit { refund, order } => {
+            visit::reverse_forfeit(booking, refund, order, now)
         }
-        Confirmed | Applied | Forfeited => Err(Rejection::SecondPayment),
-        Released | Cancelled if booking.payment_ref.is_some() => Err(Rejection::SecondPayment),
-        Released | Cancelled => Err(Rejection::LatePayment),
-    }
-}
-
-fn await_funds(
-    booking: &Booking,
-    payment_ref: String,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
-    let known = booking
-        .funds
-        .as_ref()
-        .is_some_and(|funds| funds.payment_ref == payment_ref);
-    if known || booking.payment_ref.as_ref() == Some(&payment_ref) {
-        return Err(Rejection::Already);
-    }
-    match booking.state {
-        Pending => {
-            let mut to = booking.staying("payment under way");
-            to.why = format!("payment {payment_ref} takes days");
-            let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
-            let until = (now + minutes(booking.policy.funds_within)).min(latest);
-            to.after.deposit_deadline = until.max(booking.deposit_deadline);
-            to.after.remind_at = None;
-            to.after.funds = Some(Funds {
-                payment_ref,
-                awaited: true,
-            });
-            Ok(to)
-        }
-        state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
-            Err(Rejection::Overtaken(state))
-        }
-    }
-}
-
-fn fail_funds(
-    booking: &Booking,
-    payment_ref: String,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
-    let failed = Funds {
-        payment_ref,
-        awaited: false,
-    };
-    let awaited = booking.funds.as_ref().filter(|funds| funds.awaited);
-    let is_another = awaited.is_some_and(|funds| funds.payment_ref != failed.payment_ref);
-    match booking.state {
-        Pending if booking.funds.as_ref() == Some(&failed) => Err(Rejection::Already),
-        Pending if is_another => Err(Rejection::Overtaken(Pending)),
-        // The sweep releases it: this role can't free a slot.
-        Pending => {
-            let mut to = booking.staying("payment failed");
-            to.why = format!("payment {}", failed.payment_ref);
-            if awaited.is_some() {
-                to.after.deposit_deadline = now;
-            }
-            to.after.funds = Some(failed);
-            Ok(to)
-        }
-        state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
-            Err(Rejection::Overtaken(state))
-        }
-    }
-}
-
-fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
-    match (booking.state, booking.remind_at) {
-        (Pending, _) if booking.reminded_at.is_some() => Err(Rejection::Already),
-        (Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
-        (Pending, Some(remind_at)) if now < remind_at => Err(Rejection::TooEarly(remind_at)),
-        (Pending, None) => Err(Rejection::TooEarly(booking.deposit_deadline)),
-        (Pending, Some(_)) => {
-            let mut to = booking.staying("reminded");
-            to.why = format!("due {}", stamp(booking.deposit_deadline));
-            to.after.reminded_at = Some(now);
-            Ok(to.telling(MessageKind::Reminder))
-        }
-        (state @ (Confirmed | Released | Cancelled | Applied | Forfeited), _) => {
-            Err(Rejection::Overtaken(state))
-        }
-    }
-}
-
-fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
-    match booking.state {
-        Pending if now < booking.release_at() => Err(Rejection::TooEarly(booking.release_at())),
-        Pending => {
-            let mut to = booking.moving_to(Released, "released");
-            to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
-            to.free = booking.place.slot_keys.clone();
-            Ok(to.telling(MessageKind::Released))
-        }
-        Released => Err(Rejection::Already),
-        state @ (Confirmed | Cancelled | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn mark(
-    booking: &Booking,
-    attended: bool,
-    marked_by: String,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
-    let same = booking
-        .attendance
-        .as_ref()
-        .is_some_and(|mark| mark.attended == attended);
-    match booking.state {
-        Confirmed | Applied | Forfeited if same => Err(Rejection::Already),
-        Confirmed if now < booking.place.starts_at => {
-            Err(Rejection::TooEarly(booking.place.starts_at))
-        }
-        Confirmed => {
-            let mut to = booking.staying("attendance marked");
-            to.why = format!("attended: {attended}, marked by {marked_by}");
-            to.after.attendance = Some(Attendance {
-                attended,
-                marked_by,
-                marked_at: now,
-            });
-            Ok(to)
-        }
-        // Settled by another mark, or by none: correcting that moves money, which is another order.
-        Applied | Forfeited => Err(Rejection::TooLate),
-        state @ (Pending | Released | Cancelled) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn settle(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
-    let settle_at = booking.settle_at();
-    let attended = booking.attendance.as_ref().map(|mark| mark.attended);
-    match (booking.state, attended, booking.policy.unmarked) {
-        (Confirmed, _, _) if now < settle_at => Err(Rejection::TooEarly(settle_at)),
-        (Confirmed, Some(true), _) => Ok(booking
-            .moving_to(Applied, "deposit applied")
-            .because("the customer came")),
-        (Confirmed, Some(false), _) => Ok(booking
-            .moving_to(Forfeited, "deposit forfeited")
-            .because("the customer did not come")),
-        (Confirmed, None, Unmarked::AssumeAttended) => Ok(booking
-            .moving_to(Applied, "deposit applied")
-            .because("nobody marked it, and the policy assumes that the customer came")),
-        (Confirmed, None, Unmarked::Ask) if booking.asked_at.is_some() => Err(Rejection::Already),
-        (Confirmed, None, Unmarked::Ask) => {
-            let mut to = booking
-                .staying("attendance asked for")
-                .because("nobody marked it");
-            to.after.asked_at = Some(now);
-            Ok(to.handing_over(Reason::AttendanceUnmarked))
-        }
-        (Applied | Forfeited, _, _) => Err(Rejection::Already),
-        (state @ (Pending | Released | Cancelled), _, _) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn cancel(
-    booking: &Booking,
-    by: CancelledBy,
-    reason: String,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
-    let free_until = booking.place.starts_at - minutes(booking.policy.free_cancellation);
-    let in_time = match by {
-        CancelledBy::Business => true,
-        CancelledBy::Customer => now <= free_until,
-    };
-    match booking.state {
-        Pending | Confirmed if now >= booking.place.starts_at => Err(Rejection::TooLate),
-        Pending | Confirmed => {
-            let refund_due = booking.state == Confirmed && in_time;
-            let mut to = booking.moving_to(Cancelled, "cancelled");
-            to.why = format!("by the {}", by.as_str());
-            to.free = booking.place.slot_keys.clone();
-            to.after.cancelled = Some(Cancellation {
-                by,
-                at: now,
-                refund_due,
-            });
-            to.after.cancelled_reason = Some(reason).filter(|reason| !reason.is_empty());
-            let to = to.telling(MessageKind::Cancelled);
-            Ok(if refund_due {
-                to.handing_over(Reason::RefundDue)
-            } else {
-                to
-            })
-        }
-        Cancelled => Err(Rejection::Already),
-        state @ (Released | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
-    }
-}
-
-fn reschedule(
-    booking: &Booking,
-    place: Place,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
-    let old = &booking.place;
-    match booking.state {
-        Pending | Confirmed if old.is_same_time(&place) => Err(Rejection::Already),
-        Pending | Confirmed if now >= old.starts_at || now >= place.starts_at => {
-            Err(Rejection::TooLate)
-        }
-        Pending | Confirmed => {
-            let mut to = booking.staying("rescheduled");
-            to.why = format!("from {} {}", old.resource, stamp(old.starts_at));
-            to.hold = place
-                .slot_keys
-                .iter()
-                .filter(|key| !old.slot_keys.contains(key))
-                .cloned()
-                .collect();
-            to.free = old
-                .slot_keys
-                .iter()
-                .filter(|key| !place.slot_keys.contains(key))
-                .cloned()
-                .collect();
-            let latest = place.starts_at - minutes(booking.policy.start_buffer);
-            if booking.state == Pending && latest < booking.deposit_deadline {
-                to.after.deposit_deadline = booking.policy.deposit_deadline(now, place.starts_at);
-                to.after.remind_at = booking.policy.remind_at(now, to.after.deposit_deadline);
-            }
-            to.after.attendance = None;
-            to.after.asked_at = None;
-            to.after.place = place;
-            Ok(to.telling(MessageKind::Rescheduled))
-        }
-        state @ (Released | Cancelled | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
+        Command::Cancel { by, reason } => moving::cancel(booking, by, reason, now),
+        Command::Reschedule { to } => moving::reschedule(booking, to, now),
+        Command::IntendSession => pay_page::intend(booking, now),
+        Command::RecordSession { attempt, opened } => pay_page::record(booking, attempt, opened),
+        Command::SpendSession { attempt } => pay_page::spend(booking, attempt),
+        Command::CloseSession { session_id } => pay_page::close(booking, &session_id),
     }
 }
 
@@ -565,9 +293,45 @@ impl Transition {
         self
     }
 
-    fn handing_over(mut self, reason: Reason) -> Self {
-        self.consequences.push(Consequence::Handover(reason));
+    fn handing_over(self, reason: Reason, about: Option<&Paid>) -> Self {
+        self.then(Consequence::Handover(reason, about.cloned()))
+    }
+
+    fn then(mut self, consequence: Consequence) -> Self {
+        self.consequences.push(consequence);
         self
+    }
+
+    /// Applies a further command to the booking as it will stand, in the same step. A command that
+    /// does nothing leaves the transition as it is.
+    #[must_use]
+    pub fn and(mut self, command: Command, now: DateTime<Utc>) -> Self {
+        let Ok(further) = decide(&self.after, command, now) else {
+            return self;
+        };
+        let version = self.after.version;
+        self.after = Booking {
+            version,
+            ..further.after
+        };
+        self.why = format!("{}; {} ({})", self.why, further.what, further.why);
+        self.hold.extend(further.hold);
+        self.free.extend(further.free);
+        self.consequences.extend(further.consequences);
+        self
+    }
+
+    /// What goes back to the customer in this step, if anything does.
+    pub fn refunded(&self) -> Option<Money> {
+        let mut sum: Option<Money> = None;
+        for consequence in &self.consequences {
+            if let Consequence::Refund(order) = consequence {
+                let before = sum.unwrap_or_else(|| Money::zero(order.amount.currency()));
+                // Refunds of one step are of one currency, and no more than was paid.
+                sum = before.checked_add(order.amount).ok();
+            }
+        }
+        sum
     }
 }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::audit::Audit;
-use crate::booking::{Booking, Consequence, MessageKind, Reason, Transition};
+use crate::booking::{Booking, Consequence, MessageKind, Paid, Reason, RefundOrder, Transition};
+use crate::money::Money;
 use crate::outbox::Outgoing;
 use crate::slots::SlotRow;
 use crate::step::Step;
@@ -19,6 +20,8 @@ pub struct Tables {
     pub outbox: String,
     pub jobs_queue: String,
     pub handovers_queue: String,
+    /// Empty for a function after whose steps the provider has nothing to do.
+    pub cashier_queue: String,
 }
 
 impl Tables {
@@ -31,6 +34,7 @@ impl Tables {
             outbox: variable("OUTBOX_TABLE"),
             jobs_queue: variable("JOBS_QUEUE"),
             handovers_queue: variable("HANDOVERS_QUEUE"),
+            cashier_queue: String::new(),
         }
     }
 }
@@ -49,6 +53,29 @@ pub struct MessageJob {
     pub kind: MessageKind,
     /// A message is sent at most once for each booking and occasion.
     pub occasion: String,
+    /// What goes back to the customer in the same step.
+    #[serde(default)]
+    pub refund: Option<Money>,
+}
+
+/// The order to the cashier to do something at the provider.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CashierJob {
+    pub booking_id: String,
+    pub order: CashierOrder,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CashierOrder {
+    Refund(RefundOrder),
+    ExpireSession {
+        session_id: String,
+    },
+    /// Ask the provider what became of a payment's money.
+    Reconcile {
+        payment_ref: String,
+    },
 }
 
 /// What a person must look at.
@@ -96,24 +123,73 @@ pub fn step_of(
             correlation_id: origin.correlation_id,
         },
     );
-    for consequence in &transition.consequences {
-        step = match consequence {
-            Consequence::Message(kind) => step.message(tables, &transition.after, *kind),
-            Consequence::Handover(reason) => {
-                step.hand_over(tables, booking_id, *reason, facts_of(&transition.after))
-            }
-        };
-    }
-    step
+    step.follow(tables, transition)
 }
 
 impl Step {
+    /// Orders what follows from a transition.
+    fn follow(mut self, tables: &Tables, transition: &Transition) -> Self {
+        let booking = &transition.after;
+        let booking_id = booking.booking_id.as_str();
+        for consequence in &transition.consequences {
+            self = match consequence {
+                Consequence::Message(kind) => {
+                    self.message(tables, booking, *kind, transition.refunded())
+                }
+                Consequence::Handover(reason, about) => {
+                    let facts = facts_of(booking, about.as_ref());
+                    self.hand_over(tables, booking_id, *reason, facts)
+                }
+                Consequence::Refund(order) => {
+                    self.order_cashier(tables, booking_id, CashierOrder::Refund(order.clone()))
+                }
+                Consequence::ExpireSession { session_id } => {
+                    let session_id = session_id.clone();
+                    let order = CashierOrder::ExpireSession { session_id };
+                    self.order_cashier(tables, booking_id, order)
+                }
+            };
+        }
+        self
+    }
+
+    /// Orders something at the provider.
+    #[must_use]
+    pub fn order_cashier(self, tables: &Tables, booking_id: &str, order: CashierOrder) -> Self {
+        let job = CashierJob {
+            booking_id: booking_id.to_owned(),
+            order,
+        };
+        let mut step = self;
+        let payload = step
+            .or_defect(serde_json::to_string(&job))
+            .unwrap_or_default();
+        step.emit(
+            &tables.outbox,
+            Outgoing {
+                aggregate: format!("booking#{booking_id}"),
+                kind: "cashier.order",
+                payload,
+                target: &tables.cashier_queue,
+            },
+        )
+    }
+
     /// Orders a message to the booking's customer.
     #[must_use]
-    pub fn message(self, tables: &Tables, booking: &Booking, kind: MessageKind) -> Self {
+    pub fn message(
+        self,
+        tables: &Tables,
+        booking: &Booking,
+        kind: MessageKind,
+        refund: Option<Money>,
+    ) -> Self {
         let occasion = match kind {
-            // A booking may move more than once, and each move is news.
-            MessageKind::Rescheduled => format!("{}-{}", kind.as_str(), booking.version),
+            // These may happen more than once, and each time is news.
+            MessageKind::Rescheduled
+            | MessageKind::PaymentChecked
+            | MessageKind::LateRefund
+            | MessageKind::SecondRefund => format!("{}-{}", kind.as_str(), booking.version),
             MessageKind::DepositRequest
             | MessageKind::Reminder
             | MessageKind::Confirmation
@@ -124,6 +200,7 @@ impl Step {
             booking_id: booking.booking_id.clone(),
             kind,
             occasion,
+            refund,
         };
         let mut step = self;
         let payload = step
@@ -164,9 +241,9 @@ impl Step {
     }
 }
 
-/// What a case tells of a booking.
-pub fn facts_of(booking: &Booking) -> Value {
-    json!({
+/// What a case tells of a booking, and of the payment that it is about.
+pub fn facts_of(booking: &Booking, about: Option<&Paid>) -> Value {
+    let mut facts = json!({
         "state": booking.state,
         "slot_key": booking.place.slot_keys.first(),
         "starts_at": booking.place.starts_at,
@@ -174,5 +251,13 @@ pub fn facts_of(booking: &Booking) -> Value {
         "deposit_deadline": booking.deposit_deadline,
         "payment_ref": booking.payment_ref,
         "attendance": booking.attendance,
-    })
+    });
+    if let Some(paid) = about {
+        facts["payment_ref"] = json!(paid.payment_ref);
+        facts["paid"] = json!(paid.amount);
+        facts["paid_at"] = json!(paid.paid_at);
+        facts["wanted"] = json!(booking.deposit);
+        facts["confirmed_by"] = json!(booking.payment_ref);
+    }
+    facts
 }

@@ -1,6 +1,52 @@
 //! A dispute as the provider knows it.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+
+use crate::money::Money;
+
+/// One dispute of one payment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dispute {
+    pub amount: Money,
+    /// The bank's reason, such as `fraudulent`.
+    pub reason: String,
+    pub status: DisputeStatus,
+    pub opened_at: DateTime<Utc>,
+    /// Until when evidence can be handed in.
+    pub due_by: Option<DateTime<Utc>>,
+    /// What the provider took from the account for it, its fee apart.
+    pub withdrawn: Option<Money>,
+    /// What it gave back.
+    pub reinstated: Option<Money>,
+    pub fee: Option<Money>,
+}
+
+impl Dispute {
+    /// What two reports say together, in whichever order they came.
+    pub(crate) fn merged(&self, other: &Self) -> Self {
+        let later = if other.status > self.status {
+            other
+        } else {
+            self
+        };
+        let more = |one: Option<Money>, two: Option<Money>| match (one, two) {
+            (Some(one), Some(two)) if two.minor() > one.minor() => Some(two),
+            (Some(one), Some(_) | None) => Some(one),
+            (None, two) => two,
+        };
+        Self {
+            amount: later.amount,
+            reason: later.reason.clone(),
+            status: later.status,
+            opened_at: self.opened_at.min(other.opened_at),
+            due_by: later.due_by.or(self.due_by).or(other.due_by),
+            withdrawn: more(self.withdrawn, other.withdrawn),
+            reinstated: more(self.reinstated, other.reinstated),
+            fee: more(self.fee, other.fee),
+        }
+    }
+}
 
 /// Where a dispute stands. In order, so that the greater of two reports is the truth, in whichever
 /// order they arrive. A warning is an inquiry: no money has moved.
@@ -18,6 +64,19 @@ pub enum DisputeStatus {
 }
 
 impl DisputeStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WarningNeedsResponse => "warning_needs_response",
+            Self::WarningUnderReview => "warning_under_review",
+            Self::WarningClosed => "warning_closed",
+            Self::NeedsResponse => "needs_response",
+            Self::UnderReview => "under_review",
+            Self::Prevented => "prevented",
+            Self::Won => "won",
+            Self::Lost => "lost",
+        }
+    }
+
     /// Whether nothing more is expected to come of it.
     pub fn is_over(self) -> bool {
         match self {

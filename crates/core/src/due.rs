@@ -9,29 +9,58 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 
-use crate::booking::{DUE_SHARDS, State, due_shard};
+use crate::booking::{Booking, DUE_SHARDS, State, due_shard};
 use crate::local_time::stamp;
-use crate::step::Item;
+use crate::refund::{LOOKUP_SHARDS, PaymentRow, lookup_shard};
+use crate::step::{Item, Row};
 
-/// One page of due bookings, the longest due first.
+/// One page of due rows, the longest due first.
 #[derive(Debug)]
 pub struct DuePage {
-    pub booking_ids: Vec<String>,
+    pub keys: Vec<String>,
     /// Where the next page starts; absent after the last.
     pub next: Option<Item>,
 }
 
-/// Where to look: one state's due work in one shard, up to `now`.
+/// Work of one kind: where its index is, and over which partitions it is spread.
+#[derive(Clone, Debug)]
+pub struct DueWork<'a> {
+    table: &'a str,
+    key: &'static str,
+    shards: Vec<String>,
+}
+
+impl<'a> DueWork<'a> {
+    /// The due bookings of one state.
+    pub fn bookings(table: &'a str, state: State) -> Self {
+        Self {
+            table,
+            key: Booking::KEY,
+            shards: (0..DUE_SHARDS).map(|it| due_shard(state, it)).collect(),
+        }
+    }
+
+    /// The payments of which something must be looked up at the provider.
+    pub fn lookups(table: &'a str) -> Self {
+        Self {
+            table,
+            key: PaymentRow::KEY,
+            shards: (0..LOOKUP_SHARDS).map(lookup_shard).collect(),
+        }
+    }
+}
+
+/// Where to look: one partition of due work, up to `now`.
 #[derive(Clone, Copy, Debug)]
 pub struct DueQuery<'a> {
     pub table: &'a str,
-    pub state: State,
-    pub shard: u64,
+    pub key: &'static str,
+    pub shard: &'a str,
     pub now: DateTime<Utc>,
     pub limit: i32,
 }
 
-/// Reads one page of due bookings.
+/// Reads one page of due rows.
 ///
 /// # Errors
 /// If DynamoDB did not answer.
@@ -40,29 +69,28 @@ pub async fn due_page(
     query: DueQuery<'_>,
     start: Option<Item>,
 ) -> Result<DuePage, Box<SdkError<QueryError>>> {
-    let shard = due_shard(query.state, query.shard);
     let page = client
         .query()
         .table_name(query.table)
         .index_name("due-index")
         .key_condition_expression("state_shard = :shard AND due_at <= :now")
-        .expression_attribute_values(":shard", AttributeValue::S(shard))
+        .expression_attribute_values(":shard", AttributeValue::S(query.shard.to_owned()))
         .expression_attribute_values(":now", AttributeValue::S(stamp(query.now)))
         .limit(query.limit)
         .set_exclusive_start_key(start)
         .send()
         .await
         .map_err(Box::new)?;
-    let booking_ids = page
+    let keys = page
         .items()
         .iter()
-        .filter_map(|item| item.get("booking_id")?.as_s().ok().cloned())
+        .filter_map(|item| item.get(query.key)?.as_s().ok().cloned())
         .collect();
     let next = page.last_evaluated_key.filter(|key| !key.is_empty());
-    Ok(DuePage { booking_ids, next })
+    Ok(DuePage { keys, next })
 }
 
-/// How many due bookings one page holds.
+/// How many due rows one page holds.
 const PAGE_ITEMS: i32 = 50;
 /// How many pages one sweep reads in each shard; what is left is the next sweep's.
 const PAGES_MAX: usize = 20;
@@ -71,18 +99,17 @@ const PAGES_MAX: usize = 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Swept {
     pub looked_at: u32,
-    /// Bookings that could not be handled; the next sweep finds them again.
+    /// Rows that could not be handled; the next sweep finds them again.
     pub failed: u32,
 }
 
-/// Works off the due bookings of one state, page by page. One that fails stops none behind it.
+/// Works off what is due, page by page. One that fails stops none behind it.
 ///
 /// # Errors
 /// If the index did not answer.
 pub async fn work_off<F, Fut, E>(
     client: &Client,
-    table: &str,
-    state: State,
+    work: &DueWork<'_>,
     now: DateTime<Utc>,
     mut handle: F,
 ) -> Result<Swept, Box<SdkError<QueryError>>>
@@ -92,10 +119,10 @@ where
     E: std::fmt::Display,
 {
     let mut swept = Swept::default();
-    for shard in 0..DUE_SHARDS {
+    for shard in &work.shards {
         let query = DueQuery {
-            table,
-            state,
+            table: work.table,
+            key: work.key,
             shard,
             now,
             limit: PAGE_ITEMS,
@@ -103,11 +130,11 @@ where
         let mut start = None;
         for _ in 0..PAGES_MAX {
             let page = due_page(client, query, start).await?;
-            for booking_id in page.booking_ids {
+            for key in page.keys {
                 swept.looked_at += 1;
-                if let Err(error) = handle(booking_id.clone()).await {
+                if let Err(error) = handle(key.clone()).await {
                     swept.failed += 1;
-                    tracing::error!(booking.id = %booking_id, %error, "Due booking `{booking_id}` could not be handled");
+                    tracing::error!(due.key = %key, %error, "Due work on `{key}` could not be done");
                 }
             }
             start = page.next;

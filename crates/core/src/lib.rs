@@ -22,6 +22,7 @@ pub mod outbox;
 pub mod payment;
 pub mod phone;
 pub mod refund;
+pub mod refund_step;
 pub mod signature;
 pub mod slots;
 pub mod sms;

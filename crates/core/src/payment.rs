@@ -23,6 +23,12 @@ pub enum Outcome {
     FundsFailed,
     /// It has no bearing on the booking as it stands now.
     Overtaken,
+    /// The money goes back.
+    Refunded,
+    /// It says what became of a payment's money.
+    Reported,
+    /// The payment page is over.
+    PageClosed,
     /// A person decides: see the case.
     Escalated,
     /// A test event on a live deployment, or the other way round.
@@ -40,6 +46,9 @@ impl Outcome {
             Self::AwaitingFunds => "awaiting_funds",
             Self::FundsFailed => "funds_failed",
             Self::Overtaken => "overtaken",
+            Self::Refunded => "refunded",
+            Self::Reported => "reported",
+            Self::PageClosed => "page_closed",
             Self::Escalated => "escalated",
             Self::WrongMode => "wrong_mode",
             Self::ForeignAccount => "foreign_account",

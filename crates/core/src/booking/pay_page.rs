@@ -14,17 +14,16 @@ const SESSION_KEY_AGE_MAX: TimeDelta = TimeDelta::hours(23);
 /// The provider's bounds on a payment page's life, with a minute for the way there.
 const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
 const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
+/// How long after a page's end a payment on it may still be on its way to us.
+const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
 
-pub(super) fn intend_session(
-    booking: &Booking,
-    now: DateTime<Utc>,
-) -> Result<Transition, Rejection> {
+pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     let usable = booking
         .session
         .as_ref()
         .filter(|session| match session.opened {
             None if session.spent => false,
-            Some(_) => session.expires_at > now,
+            Some(_) => session.expires_at > now && !session.closed && session.asks_for(booking),
             None => {
                 now - session.intended_at < SESSION_KEY_AGE_MAX
                     && session.expires_at - now > TimeDelta::minutes(30)
@@ -51,6 +50,10 @@ pub(super) fn intend_session(
                 expires_at,
                 opened: None,
                 spent: false,
+                amount: Some(booking.owed()),
+                closing_at: None,
+                closed: false,
+                replaces: booking.open_page().and_then(Session::session_id),
             });
             Ok(to)
         }
@@ -60,7 +63,7 @@ pub(super) fn intend_session(
     }
 }
 
-pub(super) fn record_session(
+pub(super) fn record(
     booking: &Booking,
     attempt: u32,
     opened: OpenedSession,
@@ -81,7 +84,7 @@ pub(super) fn record_session(
     }
 }
 
-pub(super) fn spend_session(booking: &Booking, attempt: u32) -> Result<Transition, Rejection> {
+pub(super) fn spend(booking: &Booking, attempt: u32) -> Result<Transition, Rejection> {
     match &booking.session {
         Some(session) if session.attempt == attempt && session.opened.is_none() => {
             let mut to = booking.staying("payment page refused");
@@ -93,5 +96,66 @@ pub(super) fn spend_session(booking: &Booking, attempt: u32) -> Result<Transitio
             Ok(to)
         }
         Some(_) | None => Err(Rejection::Overtaken(booking.state)),
+    }
+}
+
+/// Notes that a page takes no money any more; the sweep needn't wait for its end.
+pub(super) fn close(booking: &Booking, session_id: &str) -> Result<Transition, Rejection> {
+    let session = booking
+        .session
+        .as_ref()
+        .filter(|session| session.session_id().as_deref() == Some(session_id));
+    match session {
+        Some(session) if session.closed => Err(Rejection::Already),
+        Some(_) => {
+            let mut to = booking.staying("payment page closed");
+            to.why = format!("session {session_id}");
+            to.after.close_page();
+            Ok(to)
+        }
+        None => Err(Rejection::Overtaken(booking.state)),
+    }
+}
+
+impl Booking {
+    /// The page on which the customer may still be paying.
+    pub fn open_page(&self) -> Option<&Session> {
+        self.session
+            .as_ref()
+            .filter(|session| session.opened.is_some() && !session.closed)
+    }
+
+    /// Notes that the customer is done on a page: if it is this one, it takes no more money.
+    pub(super) fn complete_page(&mut self, session_id: &str) {
+        let is_this = |page: &Session| page.session_id().as_deref() == Some(session_id);
+        if self.open_page().is_some_and(is_this) {
+            self.close_page();
+        }
+    }
+
+    pub(super) fn close_page(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.closed = true;
+        }
+    }
+}
+
+impl Session {
+    pub fn session_id(&self) -> Option<String> {
+        let opened = self.opened.as_ref()?;
+        Some(opened.session_id.clone())
+    }
+
+    fn asks_for(&self, booking: &Booking) -> bool {
+        self.amount.is_none_or(|amount| amount == booking.owed())
+    }
+
+    /// When nobody can have paid on it without our having heard.
+    pub fn is_over_at(&self) -> DateTime<Utc> {
+        self.expires_at + SESSION_SETTLES
+    }
+
+    pub(super) fn is_over(&self, now: DateTime<Utc>) -> bool {
+        now >= self.is_over_at()
     }
 }

@@ -1,11 +1,14 @@
 //! A booking and its parts, as they are stored, and when work on it is due.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use crate::dispute::DisputeStatus;
 use crate::email::EmailAddress;
 use crate::local_time::stamp;
 use crate::money::Money;
@@ -15,8 +18,6 @@ use crate::venue::{Policy, minutes};
 
 /// Over how many index partitions the due work of one state is spread.
 pub const DUE_SHARDS: u64 = 4;
-/// How long after a page's end a payment on it may still be on its way to us.
-const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
 
 /// A booking as it is stored. It has no `Debug` form: it names a person.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +27,8 @@ pub struct Booking {
     pub place: Place,
     pub party: u32,
     pub name: String,
-    pub phone: Phone,
+    /// Absent once the person was forgotten.
+    pub phone: Option<Phone>,
     pub email: Option<EmailAddress>,
     pub notes: Option<String>,
     /// Where the booking came from, such as `form`.
@@ -40,14 +42,38 @@ pub struct Booking {
     /// The provider's id of the payment that confirmed it. Only the webhook's role may write it.
     pub payment_ref: Option<String>,
     pub paid_at: Option<DateTime<Utc>>,
+    /// All money that came for it, whatever became of it.
+    #[serde(default)]
+    pub payments: Vec<Paid>,
+    /// Refunds that the staff ordered, by their keys.
+    #[serde(default)]
+    pub refund_orders: BTreeSet<String>,
+    /// Disputes of its payments, by the provider's ids.
+    #[serde(default)]
+    pub disputes: BTreeMap<String, DisputeStatus>,
+    /// Confirmed without the deposit.
+    #[serde(default)]
+    pub waived: Option<Mark>,
+    #[serde(default)]
+    pub waived_reason: Option<String>,
     pub attendance: Option<Attendance>,
     /// When the team was asked to mark the attendance.
     pub asked_at: Option<DateTime<Utc>>,
+    /// When the deposit was applied or forfeited.
+    #[serde(default)]
+    pub settled_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    pub reversal: Option<Reversal>,
+    #[serde(default)]
+    pub reversal_reason: Option<String>,
     pub cancelled: Option<Cancellation>,
     /// Why, in somebody's own words.
     pub cancelled_reason: Option<String>,
     /// The rules as they were when it was booked.
     pub policy: Policy,
+    /// The language that the customer reads; the venue's own if not said.
+    #[serde(default)]
+    pub language: Option<String>,
     pub created_at: DateTime<Utc>,
     pub version: u64,
 }
@@ -72,6 +98,34 @@ pub struct Funds {
     pub awaited: bool,
 }
 
+/// One payment that the provider says succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paid {
+    pub payment_ref: String,
+    /// `None` if it is not known what came.
+    pub amount: Option<Money>,
+    pub paid_at: DateTime<Utc>,
+    /// How much of it went back, or was ordered to.
+    pub returned: Option<Money>,
+}
+
+/// Who of the staff did something, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub by: String,
+    pub at: DateTime<Utc>,
+}
+
+/// A forfeit that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reversal {
+    /// Whether the money goes back; else it counts towards the bill.
+    pub refund: bool,
+    pub amount: Money,
+    #[serde(flatten)]
+    pub mark: Mark,
+}
+
 /// A hosted payment page at the provider. The attempt is part of the idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -84,6 +138,18 @@ pub struct Session {
     /// The provider keeps an error under this attempt's key, so the next click takes another.
     #[serde(default)]
     pub spent: bool,
+    /// What it asks for; on older rows the whole deposit.
+    #[serde(default)]
+    pub amount: Option<Money>,
+    /// When the provider was to be asked to close it.
+    #[serde(default)]
+    pub closing_at: Option<DateTime<Utc>>,
+    /// The provider said that nobody can pay on it any more.
+    #[serde(default)]
+    pub closed: bool,
+    /// The page before it, which the provider may still have open: its clock is not ours.
+    #[serde(default)]
+    pub replaces: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,21 +204,6 @@ impl Booking {
         self.place.ends_at + minutes(self.policy.settle_after)
     }
 
-    /// When an unpaid booking gives its slot back: at the deadline, but not while the customer has a
-    /// page open that still takes the money.
-    pub fn release_at(&self) -> DateTime<Utc> {
-        let session = self
-            .session
-            .as_ref()
-            .filter(|session| session.opened.is_some());
-        match (&self.funds, session) {
-            (None, Some(session)) => self
-                .deposit_deadline
-                .max(session.expires_at + SESSION_SETTLES),
-            (Some(_), _) | (None, None) => self.deposit_deadline,
-        }
-    }
-
     /// When the next sweep must look at it; `None` if nothing is to come by itself.
     pub fn due_at(&self) -> Option<DateTime<Utc>> {
         match (self.state, self.remind_at) {
@@ -161,9 +212,22 @@ impl Booking {
             }
             (State::Pending, _) => Some(self.release_at()),
             (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,
+            (State::Confirmed, _) if self.is_frozen() => None,
             (State::Confirmed, _) => Some(self.settle_at()),
             (State::Released | State::Cancelled | State::Applied | State::Forfeited, _) => None,
         }
+    }
+
+    /// When an unpaid booking gives its slot back: at the deadline; but if a page is being closed
+    /// and the provider did not answer, when the page ends by itself.
+    fn release_at(&self) -> DateTime<Utc> {
+        let closing = self
+            .open_page()
+            .filter(|page| page.closing_at.is_some())
+            .map(Session::is_over_at);
+        closing.map_or(self.deposit_deadline, |over| {
+            over.max(self.deposit_deadline)
+        })
     }
 }
 
@@ -177,6 +241,8 @@ impl Row for Booking {
         "notes",
         "session",
         "cancelled_reason",
+        "waived_reason",
+        "reversal_reason",
     ];
 
     fn key(&self) -> String {
@@ -222,11 +288,20 @@ impl Row for Booking {
             session,
             payment_ref,
             paid_at,
+            payments,
+            refund_orders,
+            disputes,
+            waived,
+            waived_reason,
             attendance,
             asked_at,
+            settled_at,
+            reversal,
+            reversal_reason,
             cancelled,
             cancelled_reason,
             policy,
+            language,
             created_at,
             version
         );

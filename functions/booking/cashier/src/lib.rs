@@ -1,13 +1,18 @@
-//! `bdc-cashier`: the pay page behind the signed link, and the payment sessions that it opens.
+//! `bdc-cashier`: the pay page behind the signed link, the payment sessions that it opens and closes,
+//! and refunds.
 //!
-//! Triggered by its Function URL. Touches bookings and the audit, and reaches the provider with a
-//! restricted key; it can't confirm a booking. GET shows a page and changes nothing, so a scanner
+//! Triggered by its Function URL, by the queue `bdc-cashier` and by a schedule. Touches bookings,
+//! payments, outbox and the audit, and reaches the provider with a restricted key; it can't confirm
+//! a booking. GET shows a page and changes nothing, so a scanner
 //! may follow the link; POST opens a session at the provider and sends the customer there. If a
 //! POST comes twice, or two run at once, the attempt's number on the row is the same, so the
 //! provider gets the same key and opens one session. An answer that did not come is asked for
-//! again under the same key.
+//! again under the same key. A refund is intended on the payment's row before it is asked for, and
+//! looked up before it is asked for again, so two runs of one order refund once.
 
+mod jobs;
 mod page;
+mod refunds;
 mod session;
 
 use aws_sdk_dynamodb::Client;
@@ -32,6 +37,7 @@ const BODY_BYTES_MAX: usize = 4 * 1024;
 pub struct Cashier {
     dynamodb: Client,
     tables: Tables,
+    payments_table: String,
     provider: Provider,
     provider_key: SecretCache,
     link_key: SecretCache,
@@ -53,11 +59,14 @@ impl Function for Cashier {
         let tables = Tables {
             bookings: environment.text("BOOKINGS_TABLE"),
             audit: environment.text("AUDIT_TABLE"),
+            outbox: environment.text("OUTBOX_TABLE"),
+            handovers_queue: environment.text("HANDOVERS_QUEUE"),
             ..Tables::default()
         };
         environment.check(Self {
             dynamodb: Client::new(&setup.aws),
             tables,
+            payments_table: environment.text("PAYMENTS_TABLE"),
             provider: Provider::new(&setup.aws, &url, &api_version),
             provider_key: SecretCache::new(&setup.aws, environment.text("PROVIDER_SECRET")),
             link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),
@@ -68,6 +77,12 @@ impl Function for Cashier {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
+        if event.get("Records").is_some() {
+            return self.take_jobs(event, now).await;
+        }
+        if event.get("kind").is_some_and(|kind| kind == "sweep") {
+            return self.sweep(now).await;
+        }
         let respond = |request| async move { self.respond(&request, now).await };
         serve(event, BODY_BYTES_MAX, respond).await
     }

@@ -48,15 +48,15 @@ impl Notice {
     pub(crate) fn of(rejection: Rejection, booking: &Booking) -> Self {
         match rejection {
             Rejection::TooLate if is_under_way(booking) => Self::UnderWay,
-            Rejection::SecondPayment | Rejection::Already => Self::AlreadyPaid,
-            Rejection::TooLate | Rejection::LatePayment => Self::HoldEnded,
+            Rejection::Already => Self::AlreadyPaid,
+            Rejection::TooLate => Self::HoldEnded,
             Rejection::Overtaken(State::Confirmed | State::Applied | State::Forfeited) => {
                 Self::AlreadyPaid
             }
             Rejection::Overtaken(State::Released | State::Cancelled) => Self::HoldEnded,
             // Another click took another attempt.
             Rejection::Overtaken(State::Pending) => Self::Busy,
-            Rejection::TooEarly(_) | Rejection::AmountMismatch => Self::Busy,
+            Rejection::TooEarly(_) | Rejection::Frozen | Rejection::NotThatMuch => Self::Busy,
         }
     }
 
@@ -150,7 +150,7 @@ impl Cashier {
             party => booking.party,
             starts => human(booking.place.starts_at, zone),
             deadline => human(booking.deposit_deadline, zone),
-            deposit => booking.deposit.display(),
+            deposit => booking.owed().display(),
             free_until => human(free_until, zone),
             free_is_ahead => free_until > booking.created_at,
         }

@@ -11,6 +11,7 @@ use paidonce_core::local_time::human;
 use provider::{Answer, NewSession, Reason, Secret};
 
 use crate::Cashier;
+use crate::jobs::Page;
 use crate::page::Notice;
 
 impl Cashier {
@@ -50,19 +51,28 @@ impl Cashier {
         request: &Request,
         now: DateTime<Utc>,
     ) -> Result<Reply, Failure> {
+        let booking = match self.close_replaced(booking, session, now).await? {
+            Ok(booking) => booking,
+            Err(notice) => return Ok(self.notice(notice)),
+        };
         let description = self.description(&booking);
         let success_url = self.success_url(request);
-        let new = NewSession {
+        let new = &NewSession {
             booking_id: &booking.booking_id,
             description: &description,
-            amount: booking.deposit,
+            amount: booking.owed(),
             expires_at: session.expires_at,
             success_url: &success_url,
             cancel_url: None,
             metadata: BTreeMap::new(),
             idempotency_key: &format!("deposit:{}:{}", booking.booking_id, session.attempt),
         };
-        let opened = match self.ask(&new, now).await? {
+        let answer = self
+            .ask(now, |key| async move {
+                self.provider.create_session(&key, new).await
+            })
+            .await?;
+        let opened = match answer {
             Answer::Done(opened) => opened,
             Answer::Refused(refusal) => {
                 count(Self::NAME, "session_refused", 1);
@@ -103,16 +113,37 @@ impl Cashier {
         }
     }
 
-    /// Asks the provider for a session, a second time if the key may just have been rolled: what
-    /// was not let in was not begun.
-    async fn ask(
+    /// Makes sure that the page before this one takes no money any more: the provider's clock is
+    /// not ours.
+    async fn close_replaced(
         &self,
-        new: &NewSession<'_>,
+        booking: Booking,
+        session: &Session,
         now: DateTime<Utc>,
-    ) -> Result<Answer<provider::Session>, Failure> {
+    ) -> Result<Result<Booking, Notice>, Failure> {
+        let Some(replaced) = &session.replaces else {
+            return Ok(Ok(booking));
+        };
+        let page = self.close(replaced, now).await?;
+        match page {
+            Page::Closed => Ok(Ok(booking)),
+            Page::Unknown => Ok(Err(Notice::Busy)),
+            page @ Page::Paid { .. } => {
+                self.note_page(booking, replaced, page, now).await?;
+                Ok(Err(Notice::UnderWay))
+            }
+        }
+    }
+
+    /// Asks the provider, a second time if the key may just have been rolled: what was not let in
+    /// was not begun.
+    pub(crate) async fn ask<T, Fut: Future<Output = Answer<T>>>(
+        &self,
+        now: DateTime<Utc>,
+        call: impl Fn(Secret) -> Fut,
+    ) -> Result<Answer<T>, Failure> {
         let secret = self.provider_key.get(now).await?;
-        let key = Secret::new(secret.current());
-        let answer = self.provider.create_session(&key, new).await;
+        let answer = call(Secret::new(secret.current())).await;
         let is_locked_out =
             matches!(&answer, Answer::Refused(refusal) if refusal.status == Some(401));
         if !is_locked_out {
@@ -122,8 +153,7 @@ impl Cashier {
         if fresh.current() == secret.current() {
             return Ok(answer);
         }
-        let key = Secret::new(fresh.current());
-        Ok(self.provider.create_session(&key, new).await)
+        Ok(call(Secret::new(fresh.current())).await)
     }
 
     async fn spend(
@@ -143,7 +173,7 @@ impl Cashier {
         }
     }
 
-    async fn order(
+    pub(crate) async fn order(
         &self,
         booking: Booking,
         command: Command,

@@ -3,6 +3,7 @@
 use copywriter::Facts;
 use paidonce_core::booking::{Booking, MessageKind, State};
 use paidonce_core::local_time::human;
+use paidonce_core::money::Money;
 
 /// Whether the message is still true of a booking in this state: jobs may be late.
 pub(crate) fn is_news(kind: MessageKind, state: State) -> bool {
@@ -12,10 +13,14 @@ pub(crate) fn is_news(kind: MessageKind, state: State) -> bool {
         MessageKind::Released => state == State::Released,
         MessageKind::Cancelled => state == State::Cancelled,
         MessageKind::Rescheduled => matches!(state, State::Pending | State::Confirmed),
+        MessageKind::PaymentChecked => state != State::Confirmed,
+        MessageKind::LateRefund => matches!(state, State::Released | State::Cancelled),
+        // What it says stays true.
+        MessageKind::SecondRefund => true,
     }
 }
 
-pub(crate) fn of(booking: &Booking, venue: &str) -> Facts {
+pub(crate) fn of(booking: &Booking, venue: &str, refund: Option<Money>) -> Facts {
     let zone = booking.place.zone;
     let unpaid = booking.state == State::Pending;
     Facts {
@@ -25,8 +30,22 @@ pub(crate) fn of(booking: &Booking, venue: &str) -> Facts {
         what: booking.place.label.clone(),
         starts: human(booking.place.starts_at, zone),
         deadline: unpaid.then(|| human(booking.deposit_deadline, zone)),
-        deposit: Some(booking.deposit.display()),
+        deposit: deposit(booking).map(Money::display),
+        refund: refund.map(Money::display),
         booking: short_reference(&booking.booking_id),
+    }
+}
+
+/// What is to be paid, or what we have: nothing of a deposit that was waived.
+fn deposit(booking: &Booking) -> Option<Money> {
+    match booking.state {
+        State::Pending => Some(booking.owed()),
+        State::Confirmed if booking.waived.is_some() => None,
+        State::Confirmed
+        | State::Released
+        | State::Cancelled
+        | State::Applied
+        | State::Forfeited => Some(booking.deposit),
     }
 }
 

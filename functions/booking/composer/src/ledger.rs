@@ -6,8 +6,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::{Failure, Function, count};
 use paidonce_core::audit::{Audit, history};
-use paidonce_core::booking::{Booking, Reason};
+use paidonce_core::booking::Reason;
 use paidonce_core::optout::OptoutRow;
+use paidonce_core::phone::Phone;
 use paidonce_core::step::{Row, Step, Written, write};
 use serde_json::json;
 
@@ -66,13 +67,13 @@ impl Composer {
     pub(crate) async fn intend(
         &self,
         job: &Job,
-        booking: &Booking,
+        phone: &Phone,
         attempt: u32,
         now: DateTime<Utc>,
     ) -> Result<bool, Failure> {
         let id = self.entropy.ulid(now);
         let step = Step::new(id, format!("{}:{attempt}:{id}", job.event_id), now)
-            .unless_opted_out(&self.optout_table, &booking.phone);
+            .unless_opted_out(&self.optout_table, phone);
         let key = format!("{attempt:03}#1-intent");
         let step = self.row(step, job, &key, "message intended");
         match write(&self.dynamodb, &step).await? {

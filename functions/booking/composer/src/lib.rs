@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use lambda_kit::{
     ConfigError, Entropy, Failure, Function, SecretCache, Setup, chain, count, each_record,
 };
-use paidonce_core::booking::{Booking, MessageKind};
+use paidonce_core::booking::Booking;
 use paidonce_core::booking_step::{MessageJob, Tables};
 use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::outbox::Envelope;
@@ -93,18 +93,23 @@ impl Composer {
             tracing::info!(booking.id = %id, "Booking `{id}` has moved on: nothing to say");
             return Ok(());
         }
-        let text = self.text(&booking, job.order.kind, now).await?;
-        self.send(job, &booking, &text, attempt, now).await
+        let Some(phone) = booking.phone.clone() else {
+            // The person was forgotten.
+            return self.suppressed(job, now).await;
+        };
+        let text = self.text(&booking, job, now).await?;
+        self.send(job, &phone, &text, attempt, now).await
     }
 
     /// Words the message: by the model if its draft stands the check, else plainly.
     async fn text(
         &self,
         booking: &Booking,
-        kind: MessageKind,
+        job: &Job,
         now: DateTime<Utc>,
     ) -> Result<String, Failure> {
-        let facts = facts::of(booking, &self.venue.name);
+        let kind = job.order.kind;
+        let facts = facts::of(booking, &self.venue.name, job.order.refund);
         let draft = match copywriter::draft(&self.bedrock, &self.model_id, kind, &facts).await {
             Ok(draft) => {
                 copywriter::check(&draft, &facts, kind).map_err(|doubt| format!("{doubt}"))

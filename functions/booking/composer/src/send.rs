@@ -8,7 +8,7 @@ use aws_sdk_sns::operation::publish::PublishError;
 use aws_sdk_sns::types::MessageAttributeValue;
 use chrono::{DateTime, Utc};
 use lambda_kit::Failure;
-use paidonce_core::booking::Booking;
+use paidonce_core::phone::Phone;
 
 use crate::ledger::End;
 use crate::{Composer, Job};
@@ -27,17 +27,17 @@ impl Composer {
     pub(crate) async fn send(
         &self,
         job: &Job,
-        booking: &Booking,
+        phone: &Phone,
         text: &str,
         attempt: u32,
         now: DateTime<Utc>,
     ) -> Result<(), Failure> {
-        if !self.intend(job, booking, attempt, now).await? {
+        if !self.intend(job, phone, attempt, now).await? {
             return self.suppressed(job, now).await;
         }
-        match self.publish(job, booking, text).await {
+        match self.publish(job, phone, text).await {
             Ok(()) => {
-                let id = &booking.booking_id;
+                let id = &job.order.booking_id;
                 tracing::info!(booking.id = %id, kind = job.order.kind.as_str(), "Texted the customer of booking `{id}`");
                 self.end(job, attempt, End::Sent, now).await
             }
@@ -53,7 +53,7 @@ impl Composer {
     async fn publish(
         &self,
         job: &Job,
-        booking: &Booking,
+        phone: &Phone,
         text: &str,
     ) -> Result<(), Box<SdkError<PublishError>>> {
         let attribute = |value: &str| {
@@ -66,7 +66,7 @@ impl Composer {
         let mut request = self
             .sns
             .publish()
-            .phone_number(booking.phone.e164())
+            .phone_number(phone.e164())
             .message(text)
             .message_attributes("AWS.SNS.SMS.SMSType", attribute("Transactional")?)
             .message_attributes("kind", attribute(job.order.kind.as_str())?);

@@ -75,25 +75,46 @@ fn evidence(row: &AuditRow) -> String {
 fn sentence(reason: Reason) -> &'static str {
     match reason {
         Reason::LatePayment => "A payment came after the slot was given back.",
-        Reason::SecondPayment => "A second payment came for one booking.",
+        Reason::SecondPayment => {
+            "A second payment came for one booking, of an amount that is not known."
+        }
         Reason::AmountMismatch => "A payment is not the deposit that was asked for.",
         Reason::UnknownReference => "A payment names a booking that does not exist.",
         Reason::AttendanceUnmarked => "Nobody marked whether the customer came.",
-        Reason::RefundDue => "The booking was cancelled and its deposit goes back.",
+        Reason::RefundDue => "The booking was cancelled, and its deposit is disputed.",
+        Reason::RefundFailed => "A refund was refused by the provider, or it failed afterwards.",
+        Reason::RefundUnanswered => "The provider has not said for a day what became of a refund.",
+        Reason::RefundedElsewhere => "The whole deposit went back by hand at the provider.",
+        Reason::Disputed => "The customer's bank disputes a payment.",
+        Reason::Unreachable => "There is no way left to reach the customer.",
         Reason::UnansweredSend => "A message may or may not have reached the customer.",
     }
 }
 
 fn outcome(reason: Reason) -> &'static str {
     match reason {
-        Reason::LatePayment | Reason::SecondPayment | Reason::UnknownReference => {
+        Reason::LatePayment => {
+            "What is known to have come goes back by itself, and the customer was told. Offer another time."
+        }
+        Reason::SecondPayment | Reason::UnknownReference => {
             "The money is with the provider. Nothing was refunded; decide and refund it there."
         }
         Reason::AmountMismatch => {
-            "The booking is not confirmed. Decide whether to refund the payment at the provider."
+            "The booking is not confirmed, and its slot stays held for now. Waive the rest, refund the payment, or let the customer pay what is missing; what came of the deposit goes back by itself if the hold ends."
         }
         Reason::AttendanceUnmarked => "The deposit stays as it is until you mark the attendance.",
-        Reason::RefundDue => "Refund the deposit at the provider.",
+        Reason::RefundDue => "Nothing was refunded: the bank may take the money back by itself.",
+        Reason::RefundFailed => "The money is still with the provider. Pay it back by other means.",
+        Reason::RefundUnanswered => {
+            "It is asked for again under the same key. Look it up at the provider."
+        }
+        Reason::RefundedElsewhere => {
+            "The booking stands, and its deposit is not settled. Cancel it, or let the customer come."
+        }
+        Reason::Disputed => {
+            "The deposit is neither applied nor forfeited, and must not be refunded. Hand in the evidence in time."
+        }
+        Reason::Unreachable => "Call or write by other means.",
         Reason::UnansweredSend => "It is not sent again. Call the customer if it matters.",
     }
 }

@@ -48,6 +48,7 @@ impl Function for Intake {
         let venue = Venue::from_json(venue.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
         let tables = Tables {
             slots: environment.text("SLOTS_TABLE"),
+            cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
         environment.check(Self {

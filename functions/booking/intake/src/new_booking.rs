@@ -1,6 +1,8 @@
 //! `POST /bookings`: the slots, the booking, its audit row, the deposit request and the answer
 //! under the caller's key are one step.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
 use paidonce_core::audit::Audit;
@@ -145,7 +147,7 @@ impl Intake {
             state: State::Pending,
             party: wish.party,
             name: wish.name.clone(),
-            phone: wish.phone.clone(),
+            phone: Some(wish.phone.clone()),
             email: wish.email.clone(),
             notes: wish.notes.clone(),
             source: wish.source.clone(),
@@ -161,12 +163,21 @@ impl Intake {
             session: None,
             payment_ref: None,
             paid_at: None,
+            payments: Vec::new(),
+            refund_orders: BTreeSet::new(),
+            disputes: BTreeMap::new(),
+            waived: None,
+            waived_reason: None,
             attendance: None,
             asked_at: None,
+            settled_at: None,
+            reversal: None,
+            reversal_reason: None,
             cancelled: None,
             cancelled_reason: None,
             place,
             policy,
+            language: None,
             created_at: now,
             version: 1,
         }
@@ -217,7 +228,7 @@ impl Intake {
         step = step
             .create_subject(&self.tables.bookings, booking)
             .audit(&self.tables.audit, audit)
-            .message(&self.tables, booking, MessageKind::DepositRequest);
+            .message(&self.tables, booking, MessageKind::DepositRequest, None);
         match write(&self.dynamodb, &step).await? {
             Written::Applied => Ok(Attempt::Booked(Reply::json(201, &answer))),
             Written::Contended => Err(Problem::busy(1).into()),

@@ -173,13 +173,16 @@ fn reply(done: Done, caller: &Caller) -> Result<Reply, Problem> {
             "wrong_state",
             "This does not go with the booking",
         )),
-        Rejection::LatePayment | Rejection::SecondPayment | Rejection::AmountMismatch => {
-            Err(in_state(
-                booking.state,
-                "wrong_state",
-                "This does not go with the booking",
-            ))
-        }
+        Rejection::Frozen => Err(in_state(
+            booking.state,
+            "frozen",
+            "The booking's money is disputed or went back",
+        )),
+        Rejection::NotThatMuch => Err(Problem::field(
+            "amount",
+            "not_that_much",
+            "`amount` is more than is here of the payment.",
+        )),
     }
 }
 

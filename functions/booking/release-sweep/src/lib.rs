@@ -3,7 +3,8 @@
 //! Started by a schedule every five minutes. Touches bookings, slots, outbox and audit. If two run
 //! at once, or one runs beside the payment, the version condition lets one write: the other
 //! decides again on the row that came back and finds nothing left to do. A slot is deleted only if
-//! it is still this booking's.
+//! it is still this booking's. Where a payment page is open the cashier closes it first, and a later
+//! sweep releases: whoever paid in that moment keeps the slot.
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
@@ -11,7 +12,7 @@ use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, chain, count};
 use paidonce_core::booking::{Booking, Command, Rejection, State};
 use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
-use paidonce_core::due::work_off;
+use paidonce_core::due::{DueWork, work_off};
 use paidonce_core::step::read;
 use serde_json::{Value, json};
 
@@ -28,6 +29,7 @@ impl Function for ReleaseSweep {
         let environment = &setup.environment;
         let tables = Tables {
             slots: environment.text("SLOTS_TABLE"),
+            cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
         environment.check(Self {
@@ -38,13 +40,13 @@ impl Function for ReleaseSweep {
     }
 
     async fn handle(&self, _: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        let table = &self.tables.bookings;
+        let due = DueWork::bookings(&self.tables.bookings, State::Pending);
         let look_at = |id| async move {
             self.look_at(id, now)
                 .await
                 .map_err(|error| chain(error.as_ref()))
         };
-        let swept = work_off(&self.dynamodb, table, State::Pending, now, look_at).await?;
+        let swept = work_off(&self.dynamodb, &due, now, look_at).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))
     }

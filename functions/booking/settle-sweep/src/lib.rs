@@ -10,7 +10,7 @@ use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, chain, count};
 use paidonce_core::booking::{Command, State};
 use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
-use paidonce_core::due::work_off;
+use paidonce_core::due::{DueWork, work_off};
 use serde_json::{Value, json};
 
 pub struct SettleSweep {
@@ -32,13 +32,13 @@ impl Function for SettleSweep {
     }
 
     async fn handle(&self, _: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        let table = &self.tables.bookings;
+        let due = DueWork::bookings(&self.tables.bookings, State::Confirmed);
         let settle = |id| async move {
             self.settle(id, now)
                 .await
                 .map_err(|error| chain(error.as_ref()))
         };
-        let swept = work_off(&self.dynamodb, table, State::Confirmed, now, settle).await?;
+        let swept = work_off(&self.dynamodb, &due, now, settle).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use aws_sdk_dynamodb::config::BehaviorVersion;
-use bdc_webhook::Webhook;
 use bdc_webhook::event::{Event, Meaning};
+use bdc_webhook::{Known, Webhook};
 use chrono::{DateTime, Utc};
 use divan::Bencher;
 use lambda_kit::{Entropy, Environment, Function, Request, SdkConfig, Setup};
@@ -73,9 +73,12 @@ fn only_read_the_envelope(bencher: Bencher<'_, '_>) {
 
 fn step(webhook: &Webhook, booking: &Booking, body: &[u8]) -> Step {
     let event = Event::read(body).expect("it is an event");
-    match event.meaning(false, None).expect("its object is a session") {
-        Meaning::Order(order) => webhook.step(&event, &order, booking, now()),
-        Meaning::OtherType | Meaning::OtherProduct | Meaning::NotForUs(_) => {
+    match event
+        .meaning(body, false, None)
+        .expect("its object is a session")
+    {
+        Meaning::Order(order) => webhook.step(&event, &order, &Known::default(), booking, now()),
+        Meaning::OtherType | Meaning::OtherProduct | Meaning::NotForUs(_) | Meaning::Report(_) => {
             unreachable!("the event is about a booking of ours")
         }
     }

@@ -8,6 +8,8 @@ use paidonce_core::payment::Outcome;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::report::Report;
+
 /// Longer ids than this are not the provider's.
 const ID_BYTES_MAX: usize = 255;
 /// Our booking ids: `bkg_` and a ULID.
@@ -55,6 +57,8 @@ pub enum Meaning {
     /// Kept in the ledger, and nothing else: another mode or another account.
     NotForUs(Outcome),
     Order(Box<PaymentOrder>),
+    /// What became of a payment's money.
+    Report(Box<Report>),
 }
 
 /// What an event orders.
@@ -67,11 +71,34 @@ pub struct PaymentOrder {
     pub command: Command,
 }
 
+/// Which of our readings a type of event has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Session,
+    Report,
+}
+
 /// The release train of an API version such as `2026-07-29.dahlia`.
 pub fn train(api_version: &str) -> &str {
     api_version
         .split_once('.')
         .map_or(api_version, |(_, train)| train)
+}
+
+fn family(kind: &str) -> Option<Family> {
+    match kind {
+        "checkout.session.completed"
+        | "checkout.session.async_payment_succeeded"
+        | "checkout.session.async_payment_failed"
+        | "checkout.session.expired" => Some(Family::Session),
+        "charge.refunded"
+        | "charge.refund.updated"
+        | "refund.created"
+        | "refund.updated"
+        | "refund.failed" => Some(Family::Report),
+        _ if kind.starts_with("charge.dispute.") => Some(Family::Report),
+        _ => None,
+    }
 }
 
 impl Event {
@@ -96,25 +123,37 @@ impl Event {
         DateTime::from_timestamp(self.created, 0).unwrap_or_default()
     }
 
-    /// Says what the event is to a deployment of this mode and account.
+    /// Says what the event is to a deployment of this mode and account. `body` is what it was read
+    /// from: a report is read from it once more, by its own shape.
     ///
     /// # Errors
     /// A 400 for an object that is not what its type says.
-    pub fn meaning(&self, livemode: bool, account: Option<&str>) -> Result<Meaning, Problem> {
-        let session_event = [
-            "checkout.session.completed",
-            "checkout.session.async_payment_succeeded",
-            "checkout.session.async_payment_failed",
-        ];
-        if !session_event.contains(&self.kind.as_str()) {
+    pub fn meaning(
+        &self,
+        body: &[u8],
+        livemode: bool,
+        account: Option<&str>,
+    ) -> Result<Meaning, Problem> {
+        let Some(family) = family(&self.kind) else {
             return Ok(Meaning::OtherType);
-        }
+        };
         if self.livemode != livemode {
             return Ok(Meaning::NotForUs(Outcome::WrongMode));
         }
         if self.account.is_some() && self.account.as_deref() != account {
             return Ok(Meaning::NotForUs(Outcome::ForeignAccount));
         }
+        match family {
+            Family::Session => self.session_meaning(),
+            Family::Report => Ok(match Report::read(&self.kind, body)? {
+                Some(report) => Meaning::Report(Box::new(report)),
+                // Without a payment it is nothing that we made.
+                None => Meaning::OtherProduct,
+            }),
+        }
+    }
+
+    fn session_meaning(&self) -> Result<Meaning, Problem> {
         let session = &self.data.object;
         let Some(session_id) = text(&session.id) else {
             let detail = "The event's object is not a session.";
@@ -136,6 +175,9 @@ impl Event {
         // What was not collected has no amount, so that it can't be taken for the deposit.
         let amount = session.amount().filter(|_| collected);
         let command = match (self.kind.as_str(), payment_status) {
+            ("checkout.session.expired", _) => Command::CloseSession {
+                session_id: session_id.to_owned(),
+            },
             ("checkout.session.async_payment_failed", _) => Command::FailFunds {
                 payment_ref: payment_ref.clone(),
             },
@@ -144,8 +186,10 @@ impl Event {
             },
             _ => Command::ReceivePayment(Payment {
                 payment_ref: payment_ref.clone(),
+                session_id: session_id.to_owned(),
                 amount,
                 paid_at: self.created(),
+                hold_again: None,
             }),
         };
         PaymentOrder {
@@ -156,6 +200,15 @@ impl Event {
             command,
         }
     }
+}
+
+/// A booking's id in metadata, if it has the shape of ours: another product may use the same name.
+pub(crate) fn our_booking_id(id: &str) -> Option<String> {
+    let ours = id.len() == BOOKING_ID_BYTES
+        && id
+            .strip_prefix("bkg_")
+            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    ours.then(|| id.to_owned())
 }
 
 impl Session {
@@ -169,24 +222,25 @@ impl Session {
             Some(named) => named.as_str()?,
             None => text(&self.client_reference_id)?,
         };
-        let ours = id.len() == BOOKING_ID_BYTES
-            && id
-                .strip_prefix("bkg_")
-                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        ours.then(|| id.to_owned())
+        our_booking_id(id)
     }
 
     fn payment_ref(&self) -> Option<&str> {
-        match &self.payment_intent {
-            Some(Value::String(id)) => Some(id.as_str()),
-            Some(Value::Object(intent)) => intent.get("id").and_then(Value::as_str),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => None,
-        }
+        self.payment_intent.as_ref().and_then(id_of)
     }
 
     fn amount(&self) -> Option<Money> {
         let minor = self.amount_total.as_ref()?.as_i64()?;
         Money::from_stripe(minor, text(&self.currency)?).ok()
+    }
+}
+
+/// The id of an object that is named or expanded.
+pub(crate) fn id_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(id) => Some(id.as_str()),
+        Value::Object(object) => object.get("id").and_then(Value::as_str),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     }
 }
 

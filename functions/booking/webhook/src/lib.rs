@@ -1,14 +1,19 @@
-//! `bdc-webhook`: takes the payment provider's signed events and confirms bookings.
+//! `bdc-webhook`: takes the payment provider's signed events, confirms bookings, and keeps what
+//! became of their money.
 //!
-//! Triggered by its Function URL. Touches the event ledger, bookings, outbox and audit; it can't
-//! create a booking or touch a slot, and it is the only role that may write `payment_ref`, so
-//! nobody else can confirm. An event that comes twice finds itself in the ledger, written in the
-//! same step as what it did. If two run at once for one booking, the version condition lets one
-//! write, and the other decides again on the row that came back. Our own failure is a 5xx, so that
-//! the provider sends the event again.
+//! Triggered by its Function URL. Touches the event ledger and the payments, bookings, outbox and
+//! audit; it can't create a booking or free a slot, it may hold slots again for money that was paid
+//! in time, and it is the only role that may write `payment_ref`, so nobody else can confirm. An
+//! event that comes twice finds itself in the ledger, written in the same step as what it did. If
+//! two run at once for one booking, the version condition lets one write, and the other decides
+//! again on the row that came back. Our own failure is a 5xx, so that the provider sends the event
+//! again.
 
+mod deposit;
 pub mod event;
 mod ledger;
+mod money;
+pub mod report;
 
 use std::sync::Arc;
 
@@ -23,6 +28,9 @@ use paidonce_core::signature::{SignatureError, verify};
 use serde_json::{Value, json};
 
 use crate::event::{Event, Meaning};
+
+#[doc(hidden)]
+pub use crate::deposit::Known;
 
 /// The largest body that is read, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -51,7 +59,11 @@ impl Function for Webhook {
         let api_version = environment.text("PROVIDER_API_VERSION");
         environment.check(Self {
             dynamodb: Client::new(&setup.aws),
-            tables: Tables::named(|name| environment.text(name)),
+            tables: Tables {
+                slots: environment.text("SLOTS_TABLE"),
+                cashier_queue: environment.text("CASHIER_QUEUE"),
+                ..Tables::named(|name| environment.text(name))
+            },
             payments_table: environment.text("PAYMENTS_TABLE"),
             signing: SecretCache::new(&setup.aws, environment.text("SIGNING_SECRET")),
             livemode: environment.parsed("LIVEMODE", true),
@@ -81,12 +93,13 @@ impl Webhook {
         if event.train() != Some(&self.train) {
             count(Self::NAME, "api_version_mismatch", 1);
         }
-        let meaning = event.meaning(self.livemode, self.account.as_deref())?;
+        let meaning = event.meaning(&request.body, self.livemode, self.account.as_deref())?;
         match meaning {
             Meaning::OtherType => count(Self::NAME, "event_ignored", 1),
             Meaning::OtherProduct => count(Self::NAME, "foreign_object", 1),
             Meaning::NotForUs(outcome) => self.record_only(&event, outcome, now).await?,
             Meaning::Order(order) => self.carry_out(&event, &order, now).await?,
+            Meaning::Report(report) => self.take_in(&event, &report, now).await?,
         }
         Ok(Reply::json(200, &json!({"received": true})))
     }

@@ -165,7 +165,10 @@ fn booking_view(dev: &Dev, booking: &Booking, now: DateTime<Utc>) -> BookingView
         id: booking.booking_id.clone(),
         state: booking.state.as_str(),
         name: booking.name.clone(),
-        phone: booking.phone.e164().to_owned(),
+        phone: booking
+            .phone
+            .as_ref()
+            .map_or_else(String::new, |phone| phone.e164().to_owned()),
         party: booking.party,
         label: place.label.clone(),
         resource: place.resource.clone(),

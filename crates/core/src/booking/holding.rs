@@ -1,0 +1,63 @@
+//! What may happen to an unpaid hold: one reminder, and the release.
+
+use chrono::{DateTime, Utc};
+
+use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
+use super::{Booking, Consequence, MessageKind, Rejection, Session, Transition};
+use crate::local_time::stamp;
+
+pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    match (booking.state, booking.remind_at) {
+        (Pending, _) if booking.reminded_at.is_some() => Err(Rejection::Already),
+        (Pending, _) if now >= booking.deposit_deadline => Err(Rejection::TooLate),
+        (Pending, Some(remind_at)) if now < remind_at => Err(Rejection::TooEarly(remind_at)),
+        (Pending, None) => Err(Rejection::TooEarly(booking.deposit_deadline)),
+        (Pending, Some(_)) => {
+            let mut to = booking.staying("reminded");
+            to.why = format!("due {}", stamp(booking.deposit_deadline));
+            to.after.reminded_at = Some(now);
+            Ok(to.telling(MessageKind::Reminder))
+        }
+        (state @ (Confirmed | Released | Cancelled | Applied | Forfeited), _) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+/// Gives the slot back. A page that still takes money is closed first: whoever pays on it in that
+/// moment keeps the slot.
+pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    let page = booking.open_page().filter(|page| !page.is_over(now));
+    match (booking.state, page) {
+        (Pending, _) if now < booking.deposit_deadline => {
+            Err(Rejection::TooEarly(booking.deposit_deadline))
+        }
+        (Pending, Some(page)) if page.closing_at.is_some() => {
+            Err(Rejection::TooEarly(page.is_over_at()))
+        }
+        (Pending, Some(page)) => Ok(close_page(booking, page, now)),
+        (Pending, None) => {
+            let mut to = booking.moving_to(Released, "released");
+            to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
+            to.free = booking.place.slot_keys.clone();
+            Ok(to.refunding_parts().telling(MessageKind::Released))
+        }
+        (Released, _) => Err(Rejection::Already),
+        (state @ (Confirmed | Cancelled | Applied | Forfeited), _) => {
+            Err(Rejection::Overtaken(state))
+        }
+    }
+}
+
+fn close_page(booking: &Booking, page: &Session, now: DateTime<Utc>) -> Transition {
+    let mut to = booking.staying("payment page closing");
+    to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
+    to.after.session = Some(Session {
+        closing_at: Some(now),
+        ..page.clone()
+    });
+    match page.session_id() {
+        Some(session_id) => to.then(Consequence::ExpireSession { session_id }),
+        None => to,
+    }
+}

@@ -1,0 +1,73 @@
+//! A change of a payment's money as the one step that carries it out, the booking's share included.
+
+use serde_json::json;
+
+use crate::audit::Audit;
+use crate::booking::{self, Booking};
+use crate::booking_step::{Origin, Tables, step_of};
+use crate::refund::{Change, PaymentRow};
+use crate::step::Step;
+
+/// The rows that a change is about, as they stand.
+#[derive(Clone, Copy)]
+pub struct MoneyRows<'a> {
+    pub payments_table: &'a str,
+    /// `None`: the change makes the row.
+    pub payment: Option<&'a PaymentRow>,
+    pub booking: Option<&'a Booking>,
+}
+
+/// Builds the step of `change`, to be sent by [`crate::step::write`].
+pub fn money_step(
+    step: Step,
+    tables: &Tables,
+    rows: MoneyRows<'_>,
+    change: &Change,
+    origin: Origin<'_>,
+) -> Step {
+    let now = step.now();
+    let step = match rows.payment {
+        Some(before) => step.change(rows.payments_table, before, &change.after, before.version),
+        None => {
+            let first = PaymentRow {
+                version: 1,
+                ..change.after.clone()
+            };
+            step.create_subject(rows.payments_table, &first)
+        }
+    };
+    let mut step = step.audit(
+        &tables.audit,
+        Audit {
+            subject: &change.after.event_id,
+            who: origin.who,
+            what: change.what,
+            before: None,
+            after: None,
+            why: change.why.clone(),
+            correlation_id: origin.correlation_id,
+        },
+    );
+    let payment = &change.after;
+    let Some(booking_id) = &payment.booking_id else {
+        return step;
+    };
+    if let Some(reason) = change.case {
+        let facts = json!({
+            "payment_ref": payment.payment_ref,
+            "paid": payment.amount,
+            "refunds": payment.refunds,
+            "why": change.why,
+        });
+        step = step.hand_over(tables, booking_id, reason, facts);
+    }
+    let synced = payment.facts().zip(rows.booking);
+    let synced = synced.and_then(|(facts, booking)| {
+        let command = booking::Command::SyncMoney(facts);
+        Some((booking, booking::decide(booking, command, now).ok()?))
+    });
+    match synced {
+        Some((booking, transition)) => step_of(step, tables, booking, &transition, origin),
+        None => step,
+    }
+}

@@ -1,0 +1,204 @@
+//! What an event reports of a payment's money: a refund, a sum of refunds, a dispute.
+
+use chrono::{DateTime, Utc};
+use lambda_kit::Problem;
+use paidonce_core::dispute::{Dispute, DisputeStatus};
+use paidonce_core::money::Money;
+use paidonce_core::refund::{Command, RefundReport, RefundStatus};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::event::{id_of, our_booking_id};
+
+/// A report about one payment.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub payment_ref: String,
+    /// Whose payment it is, where the object itself says so.
+    pub booking_id: Option<String>,
+    pub amount: Option<Money>,
+    pub command: Command,
+}
+
+#[derive(Deserialize)]
+struct Envelope<T> {
+    data: Data<T>,
+}
+
+#[derive(Deserialize)]
+struct Data<T> {
+    object: T,
+}
+
+#[derive(Deserialize)]
+struct RefundObject {
+    id: String,
+    amount: i64,
+    currency: String,
+    status: RefundStatus,
+    created: i64,
+    payment_intent: Option<Value>,
+    metadata: Option<Metadata>,
+    failure_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    booking_id: Option<String>,
+    refund_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ChargeObject {
+    payment_intent: Option<Value>,
+    currency: String,
+    amount_refunded: i64,
+    metadata: Option<Metadata>,
+}
+
+#[derive(Deserialize)]
+struct DisputeObject {
+    id: String,
+    payment_intent: Option<Value>,
+    amount: i64,
+    currency: String,
+    reason: String,
+    status: DisputeStatus,
+    created: i64,
+    evidence_details: Option<EvidenceDetails>,
+    #[serde(default)]
+    balance_transactions: Vec<BalanceTransaction>,
+}
+
+#[derive(Deserialize)]
+struct EvidenceDetails {
+    due_by: Option<i64>,
+}
+
+/// What a dispute did to the account: below zero where money was taken.
+#[derive(Deserialize)]
+struct BalanceTransaction {
+    amount: i64,
+    fee: i64,
+    currency: String,
+}
+
+impl Report {
+    /// Reads the report from an event of this kind; nothing if it is about no payment of a kind
+    /// that we make.
+    ///
+    /// # Errors
+    /// A 400 for an object that is not what its type says.
+    pub(crate) fn read(kind: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
+        match kind {
+            "charge.refunded" => charge(object(body)?),
+            _ if kind.starts_with("charge.dispute.") => dispute(object(body)?),
+            _ => refund(object(body)?),
+        }
+    }
+}
+
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice::<Envelope<T>>(body)
+        .map(|envelope| envelope.data.object)
+        .map_err(|_| unreadable())
+}
+
+fn unreadable() -> Problem {
+    let detail = "The event's object is not what its type says.";
+    Problem::new(400, "not_an_event", detail)
+}
+
+fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
+    let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
+        return Ok(None);
+    };
+    let metadata = object.metadata.unwrap_or_default();
+    let amount = money(object.amount, &object.currency)?;
+    Ok(Some(Report {
+        payment_ref,
+        booking_id: ours(metadata.booking_id.as_deref()),
+        amount: Some(amount),
+        command: Command::Report(RefundReport {
+            refund_id: object.id,
+            key: metadata.refund_key,
+            amount,
+            status: object.status,
+            created: instant(object.created)?,
+            failure: object.failure_reason,
+        }),
+    }))
+}
+
+fn charge(object: ChargeObject) -> Result<Option<Report>, Problem> {
+    let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
+        return Ok(None);
+    };
+    let said = money(object.amount_refunded, &object.currency)?;
+    let metadata = object.metadata.unwrap_or_default();
+    Ok(Some(Report {
+        payment_ref,
+        booking_id: ours(metadata.booking_id.as_deref()),
+        amount: Some(said),
+        command: Command::SaidRefunded {
+            minor: said.minor(),
+        },
+    }))
+}
+
+fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
+    let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
+        return Ok(None);
+    };
+    let amount = money(object.amount, &object.currency)?;
+    let moved = |wanted: fn(i64) -> bool| {
+        let sum = object.balance_transactions.iter();
+        let sum: i64 = sum.map(|it| it.amount).filter(|it| wanted(*it)).sum();
+        let currency = object.balance_transactions.first().map(|it| &it.currency);
+        currency
+            .filter(|_| sum != 0)
+            .and_then(|currency| Money::from_stripe(sum.abs(), currency).ok())
+    };
+    let fees: i64 = object.balance_transactions.iter().map(|it| it.fee).sum();
+    let currency = object.balance_transactions.first().map(|it| &it.currency);
+    let fee = currency.and_then(|currency| Money::from_stripe(fees, currency).ok());
+    let due_by = object.evidence_details.and_then(|it| it.due_by);
+    let due_by = due_by.map(instant).transpose()?;
+    let opened_at = instant(object.created)?;
+    let dispute = Dispute {
+        amount,
+        reason: object.reason.clone(),
+        status: object.status,
+        opened_at,
+        due_by,
+        withdrawn: moved(|amount| amount < 0),
+        reinstated: moved(|amount| amount > 0),
+        fee: fee.filter(|fee| fee.minor() > 0),
+    };
+    Ok(Some(Report {
+        payment_ref,
+        booking_id: None,
+        amount: Some(amount),
+        command: Command::ReportDispute {
+            dispute_id: object.id.clone(),
+            dispute,
+        },
+    }))
+}
+
+fn payment_ref(value: Option<&Value>) -> Option<String> {
+    value.and_then(id_of).map(str::to_owned)
+}
+
+fn ours(booking_id: Option<&str>) -> Option<String> {
+    booking_id.and_then(our_booking_id)
+}
+
+fn money(minor: i64, currency: &str) -> Result<Money, Problem> {
+    Money::from_stripe(minor, currency).map_err(|_| unreadable())
+}
+
+fn instant(seconds: i64) -> Result<DateTime<Utc>, Problem> {
+    DateTime::from_timestamp(seconds, 0).ok_or_else(unreadable)
+}
