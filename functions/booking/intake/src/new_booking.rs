@@ -116,7 +116,7 @@ impl Intake {
             })?),
             None => None,
         };
-        let notes = fields.optional_text("notes", 500)?;
+        let notes = fields.optional_lines("notes", 500)?;
         let source = fields.text("source", 40)?;
         let wanted = self.wanted(&resource, instant.utc, party, now)?;
         Ok(Wish {
