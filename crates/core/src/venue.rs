@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use self::complaints::Complaints;
 pub use self::deposit::DepositRule;
-pub use self::opening::Opening;
+pub use self::opening::{Opening, Stretch};
 pub use self::policy::{Overpaid, PartialCancellation, Policy, Unmarked};
 pub use self::resource::{CapacityIs, Resource};
 use crate::money::Currency;
@@ -81,3 +81,6 @@ impl Venue {
         complaints
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Collecting all that is wrong with a venue, each with its field.
 
+use chrono::{NaiveTime, Timelike};
+
 #[derive(Default)]
 pub(super) struct Complaints(Vec<String>);
 
@@ -25,4 +27,9 @@ impl Complaints {
     pub(super) fn into_texts(self) -> Vec<String> {
         self.0
     }
+}
+
+/// Whether a time of a rule has no seconds, so that a clock on the wall can show it.
+pub(super) fn is_whole_minute(time: NaiveTime) -> bool {
+    time.second() == 0 && time.nanosecond() == 0
 }

@@ -79,10 +79,9 @@ impl Resource {
         complaints.extend(self.size_complaints());
         // A longer grid would step over the hour that a clock change takes away or repeats.
         complaints.require(self.grid_fits(), "grid_minutes: must divide an hour");
-        complaints.require(
-            self.opening.iter().all(|opening| opening.from < opening.to),
-            "opening: from must be before to",
-        );
+        for opening in &self.opening {
+            complaints.under("opening", opening.complaints());
+        }
         complaints.extend(self.deposit_complaints(currency));
         complaints
     }
