@@ -75,7 +75,7 @@ impl Venue {
         for resource in &self.resources {
             let name = format!("resources.{}", resource.id);
             complaints.require(ids.insert(&resource.id), format!("{name}: stands twice"));
-            complaints.under(&name, resource.complaints(self.currency));
+            complaints.under(&name, resource.complaints(self.zone, self.currency));
         }
         complaints.under("policy", self.policy.complaints());
         complaints

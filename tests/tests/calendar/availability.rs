@@ -306,7 +306,11 @@ async fn zones_with_odd_offsets_and_midnights_are_listed_on_their_own_wall_clock
             "2026-10-04T13:00:00Z",
         ),
     ] {
-        let town = Town::with_venue(&venue(|venue| venue["zone"] = json!(zone)));
+        let town = Town::with_venue(&venue(|venue| {
+            venue["zone"] = json!(zone);
+            // Lord Howe's clocks change by half an hour: no resource there may have an hour's grid.
+            venue["resources"].as_array_mut().unwrap().truncate(2);
+        }));
         let listed = free(&town, "table-4", 2, day, next).await;
         assert_eq!(
             listed,

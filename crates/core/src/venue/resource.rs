@@ -8,6 +8,7 @@ use super::complaints::Complaints;
 use super::deposit::DepositRule;
 use super::minutes;
 use super::opening::Opening;
+use crate::local_time::offsets_s;
 use crate::money::Currency;
 
 /// The most guests that any booking may be for.
@@ -69,7 +70,7 @@ impl Resource {
         local.second() == 0 && local.nanosecond() == 0 && minute.is_multiple_of(self.grid_minutes)
     }
 
-    pub(super) fn complaints(&self, currency: Currency) -> Complaints {
+    pub(super) fn complaints(&self, zone: Tz, currency: Currency) -> Complaints {
         let mut complaints = Complaints::default();
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         complaints.require(
@@ -77,8 +78,7 @@ impl Resource {
             "id: 1 to 40 letters, digits and hyphens",
         );
         complaints.extend(self.size_complaints());
-        // A longer grid would step over the hour that a clock change takes away or repeats.
-        complaints.require(self.grid_fits(), "grid_minutes: must divide an hour");
+        complaints.extend(self.grid_complaints(zone));
         for opening in &self.opening {
             complaints.under("opening", opening.complaints());
         }
@@ -118,5 +118,30 @@ impl Resource {
         self.grid_fits()
             && (1..=1440).contains(&self.duration_minutes)
             && self.duration_minutes.is_multiple_of(self.grid_minutes)
+    }
+
+    /// Two bookings that overlap must have a cell in common. They have if all starts are whole cells
+    /// apart, also those before and after a clock change: it must move the wall by whole cells.
+    fn grid_complaints(&self, zone: Tz) -> Complaints {
+        let mut complaints = Complaints::default();
+        complaints.require(self.grid_fits(), "grid_minutes: must divide an hour");
+        if !self.grid_fits() {
+            return complaints;
+        }
+        let offsets = offsets_s(zone);
+        let grid_s = i64::from(self.grid_minutes) * 60;
+        let first = offsets.first().copied().unwrap_or_default();
+        let change = offsets
+            .iter()
+            .map(|offset| offset - first)
+            .find(|change| change % grid_s != 0);
+        if let Some(change_s) = change {
+            let what = format!(
+                "grid_minutes: must divide the {} minutes by which the clocks of {zone} change",
+                change_s / 60
+            );
+            complaints.require(false, what);
+        }
+        complaints
     }
 }

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod complaining;
 mod opening_times;
 
 /// The built-in venue, changed.
