@@ -5,14 +5,14 @@ use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::complaints::Complaints;
-use super::deposit::DepositRule;
+use super::deposit::{DepositRule, DepositWhen};
 use super::minutes;
 use super::opening::Opening;
 use crate::local_time::offsets_s;
 use crate::money::Currency;
 
 /// The most guests that any booking may be for.
-const PARTY_MAX: u32 = 1000;
+pub(super) const PARTY_MAX: u32 = 1000;
 /// The most rows that one booking may hold: a step has at most 100 parts, some for other things.
 const SLOT_ROWS_MAX: u32 = 40;
 
@@ -35,7 +35,11 @@ pub struct Resource {
     /// When it can be booked; always, if absent.
     #[serde(default)]
     pub opening: Vec<Opening>,
+    /// What a booking takes that none of `deposit_when` fits.
     pub deposit: DepositRule,
+    /// Special cases; the first that fits counts.
+    #[serde(default)]
+    pub deposit_when: Vec<DepositWhen>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

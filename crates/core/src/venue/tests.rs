@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 
 mod complaining;
+mod deposits;
 mod opening_times;
 
 /// The built-in venue, changed.

@@ -152,7 +152,7 @@ impl Intake {
             deposit: wish
                 .wanted
                 .resource
-                .deposit(wish.party, currency)
+                .deposit(wish.party, place.starts_at, place.zone, currency)
                 .unwrap_or_else(|| paidonce_core::money::Money::zero(currency)),
             remind_at: policy.remind_at(now, deposit_deadline),
             deposit_deadline,
