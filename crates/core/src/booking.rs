@@ -519,10 +519,13 @@ fn reschedule(
                 .filter(|key| !place.slot_keys.contains(key))
                 .cloned()
                 .collect();
-            let latest = place.starts_at - minutes(booking.policy.start_buffer);
+            let latest = booking.policy.deposit_due_by(place.starts_at, place.zone);
             if booking.state == Pending && latest < booking.deposit_deadline {
-                to.after.deposit_deadline = booking.policy.deposit_deadline(now, place.starts_at);
-                to.after.remind_at = booking.policy.remind_at(now, to.after.deposit_deadline);
+                let due = booking
+                    .policy
+                    .deposit_deadline(now, place.starts_at, place.zone);
+                to.after.deposit_deadline = due;
+                to.after.remind_at = booking.policy.remind_at(now, due, place.zone);
             }
             to.after.attendance = None;
             to.after.asked_at = None;

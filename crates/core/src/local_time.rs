@@ -100,14 +100,19 @@ pub fn human(utc: DateTime<Utc>, zone: Tz) -> String {
     text.to_string()
 }
 
-/// Returns the moment when the wall shows `time` on the day before the local day of `starts`.
+/// Returns the moment when the wall shows `time`, so many days before the local day of `starts_at`.
 ///
 /// A rule by date must have an answer on every day: over a gap it is the first moment after
 /// it, and of two it is the earlier.
-pub fn day_before_at(starts: DateTime<Utc>, zone: Tz, time: NaiveTime) -> DateTime<Utc> {
-    let day = starts.with_timezone(&zone).date_naive();
-    let before = day.checked_sub_days(Days::new(1)).unwrap_or(day);
-    at_wall(before.and_time(time), zone)
+pub fn days_before_at(
+    starts_at: DateTime<Utc>,
+    zone: Tz,
+    days_before: u32,
+    time: NaiveTime,
+) -> DateTime<Utc> {
+    let day = starts_at.with_timezone(&zone).date_naive();
+    let before = day.checked_sub_days(Days::new(u64::from(days_before)));
+    at_wall(before.unwrap_or(day).and_time(time), zone)
 }
 
 /// Returns the moment of a wall time that a rule names, such as "at 09:00": the first moment

@@ -17,6 +17,7 @@ use chrono_tz::Tz;
 use serde::Deserialize;
 
 use self::complaints::Complaints;
+pub use self::deadlines::{PayBy, Quiet};
 pub use self::deposit::{DepositRule, DepositWhen};
 pub use self::opening::{Opening, Stretch};
 pub use self::policy::{Overpaid, PartialCancellation, Policy, Unmarked};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::complaints::Complaints;
+use super::deadlines::{PayBy, Quiet};
 use super::minutes;
 
 /// The rules that decide about a booking's deadlines and money; durations in minutes.
@@ -17,10 +18,16 @@ pub struct Policy {
     pub pay_within: u32,
     /// The deposit is due at least this long before the start.
     pub start_buffer: u32,
+    /// And by this hour of a day before it.
+    #[serde(default)]
+    pub pay_by: Option<PayBy>,
     /// A customer always gets this long, or up to the start.
     pub pay_time_min: u32,
     /// How long before the deadline the one reminder goes out.
     pub remind_before: u32,
+    /// When no customer's phone should ring.
+    #[serde(default)]
+    pub quiet: Option<Quiet>,
     /// How long a payment that is under way may take (a bank debit, a voucher).
     pub funds_within: u32,
     /// How long after the end the deposit is settled.
@@ -43,7 +50,6 @@ pub struct Policy {
 
 /// A part of the deposit for those who cancel late, but not very late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PartialCancellation {
     /// Up to this many minutes before the start.
     pub until: u32,
@@ -80,16 +86,13 @@ fn default_case_within() -> u32 {
 }
 
 impl Policy {
+    /// What a venue's text says about the policy that this type does not know.
     pub(super) fn unknown_fields(&self, venue: &str) -> Vec<String> {
         let given: Value = serde_json::from_str(venue).unwrap_or_default();
         let known = serde_json::to_value(self).unwrap_or_default();
-        let given = given["policy"].as_object().cloned().unwrap_or_default();
-        let unknown = given
-            .keys()
-            .filter(|name| known.get(name.as_str()).is_none());
+        let mut unknown = Vec::new();
+        note_unknown("policy", &given["policy"], &known, &mut unknown);
         unknown
-            .map(|name| format!("policy.{name}: is not a rule"))
-            .collect()
     }
 
     pub(super) fn complaints(&self) -> Complaints {
@@ -125,5 +128,15 @@ impl Policy {
         self.partial_cancellation
             .filter(|partial| now <= starts_at - minutes(partial.until))
             .map_or(0, |partial| partial.percent)
+    }
+}
+
+fn note_unknown(path: &str, given: &Value, known: &Value, unknown: &mut Vec<String>) {
+    for (name, value) in given.as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        match known.get(name) {
+            Some(known) => note_unknown(&path, value, known, unknown),
+            None => unknown.push(format!("{path}: is not a rule")),
+        }
     }
 }

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 
 mod complaining;
+mod deadline_rules;
 mod deposits;
 mod opening_times;
 
@@ -38,7 +39,38 @@ fn with_table(zone: &str, fields: &Value) -> Result<Venue, Vec<String>> {
     })
 }
 
+/// The built-in venue's policy with some fields changed.
+fn policy(fields: &Value) -> Policy {
+    let venue = changed(|venue| {
+        for (name, value) in fields.as_object().unwrap() {
+            venue["policy"][name] = value.clone();
+        }
+    });
+    venue.unwrap().policy
+}
+
 /// A moment by its wall time at the venue, or with an offset.
 fn at(text: &str, zone: Tz) -> chrono::DateTime<chrono::Utc> {
     crate::local_time::resolve(text, zone).unwrap().utc
+}
+
+#[test]
+fn a_policy_reads_rows_that_are_older_or_newer_than_it() {
+    let new = policy(&json!({
+        "pay_by": {"days_before": 1, "at": "18:00:00"},
+        "quiet": {"from": "21:00:00", "to": "08:00:00"},
+        "partial_cancellation": {"until": 60, "percent": 50},
+    }));
+    let mut row = serde_json::to_value(&new).unwrap();
+    assert_eq!(serde_json::from_value::<Policy>(row.clone()).unwrap(), new);
+    row["of_next_year"] = json!(1);
+    for part in ["pay_by", "quiet", "partial_cancellation"] {
+        row[part]["of_next_year"] = json!(1);
+    }
+    assert_eq!(serde_json::from_value::<Policy>(row.clone()).unwrap(), new);
+    for part in ["pay_by", "quiet", "partial_cancellation"] {
+        row.as_object_mut().unwrap().remove(part);
+    }
+    let old: Policy = serde_json::from_value(row).unwrap();
+    assert_eq!((old.pay_by, old.quiet), (None, None));
 }

@@ -138,7 +138,7 @@ impl Intake {
         now: DateTime<Utc>,
     ) -> Booking {
         let policy = self.venue.policy.clone();
-        let deposit_deadline = policy.deposit_deadline(now, place.starts_at);
+        let deposit_deadline = policy.deposit_deadline(now, place.starts_at, place.zone);
         let currency = self.venue.currency;
         Booking {
             booking_id: booking_id.to_owned(),
@@ -154,7 +154,7 @@ impl Intake {
                 .resource
                 .deposit(wish.party, place.starts_at, place.zone, currency)
                 .unwrap_or_else(|| paidonce_core::money::Money::zero(currency)),
-            remind_at: policy.remind_at(now, deposit_deadline),
+            remind_at: policy.remind_at(now, deposit_deadline, place.zone),
             deposit_deadline,
             reminded_at: None,
             funds: None,
