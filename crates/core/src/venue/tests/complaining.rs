@@ -6,9 +6,37 @@ use super::*;
 fn a_complaint_names_the_field_and_says_what_is_allowed() {
     let quiet = "policy.quiet: from and to must differ, by at most 14 hours";
     let times = |from: &str, to: &str| json!({"from": from, "to": to});
+    let countries = "phone_countries: must be codes of countries, such as GB";
     for (path, value, complaint) in [
         ("name", json!(" "), "name: must have 1 to 40 characters"),
+        (
+            "phone_region",
+            json!("UK"),
+            "phone_region: must be the code of a country, such as GB",
+        ),
+        ("phone_countries", json!(["GB", "gb"]), countries),
+        ("phone_countries", json!(["+44"]), countries),
         ("resources", json!([]), "resources: must not be empty"),
+        (
+            "holds",
+            json!({"per_phone": 0}),
+            "holds.per_phone: 1 to 1000",
+        ),
+        (
+            "holds",
+            json!({"per_source": 1001}),
+            "holds.per_source: 1 to 1000",
+        ),
+        (
+            "sms",
+            json!({"parts_per_day_max": 0}),
+            "sms.parts_per_day_max: 1 to 1000000",
+        ),
+        (
+            "sms",
+            json!({"part_price": {"amount": 0, "currency": "GBP"}}),
+            "sms.part_price: 1 to 1000000 minor units",
+        ),
         (
             "policy.pay_within",
             json!(43_201),
