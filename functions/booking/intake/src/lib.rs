@@ -1,4 +1,4 @@
-//! `bdc-intake`: holds slots for new bookings, and takes the staff's marks, moves and cancellations.
+//! `bdc-intake`: holds slots for new bookings, and takes the orders of the staff.
 //!
 //! Triggered by its Function URL. Touches slots, bookings, idempotency keys, outbox and audit; it
 //! reaches no provider, no model and no phone, so nothing slow happens while a customer waits.
@@ -8,7 +8,9 @@
 mod api;
 mod availability;
 mod new_booking;
+mod orders;
 mod place;
+mod routes;
 mod staff;
 
 use aws_sdk_dynamodb::Client;
@@ -22,6 +24,7 @@ use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::Value;
 
 use crate::api::no_such_booking;
+use crate::routes::Route;
 
 /// The largest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -71,32 +74,18 @@ impl Function for Intake {
 
 impl Intake {
     async fn respond(&self, request: &Request, now: DateTime<Utc>) -> Result<Reply, Failure> {
-        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-        let route = (request.method.as_str(), path.as_slice());
-        let known = matches!(
-            route,
-            (
-                "POST",
-                ["bookings"] | ["bookings", _, "attendance" | "cancel" | "reschedule"]
-            ) | ("GET", ["slots"] | ["bookings", _])
-        );
-        if !known {
+        let Some(route) = Route::of(request) else {
             return Err(Problem::new(404, "not_found", "There is nothing here.").into());
-        }
+        };
         let caller = self.caller(request, now).await?;
-        if let ["bookings", id, ..] = path.as_slice()
-            && id.len() > ID_BYTES_MAX
-        {
+        if route.id().is_some_and(|id| id.len() > ID_BYTES_MAX) {
             return Err(no_such_booking().into());
         }
         match route {
-            ("POST", ["bookings"]) => self.book(request, &caller, now).await,
-            ("GET", ["slots"]) => self.list_slots(request, now).await,
-            ("GET", ["bookings", id]) => self.show(id, &caller).await,
-            (_, ["bookings", id, order]) => {
-                self.staff_order(order, id, request, &caller, now).await
-            }
-            _ => Err(Problem::new(404, "not_found", "There is nothing here.").into()),
+            Route::Book => self.book(request, &caller, now).await,
+            Route::Slots => self.list_slots(request, now).await,
+            Route::Show(id) => self.show(id, &caller).await,
+            Route::Order(task, id) => self.staff_order(task, id, request, &caller, now).await,
         }
     }
 

@@ -1,8 +1,8 @@
-//! The orders of the staff: attendance, cancellation, another time.
+//! Carrying out the orders of the staff, and what they hear of it.
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
-use paidonce_core::booking::{Booking, CancelledBy, Command, Rejection, State};
+use paidonce_core::booking::{Booking, Command, Rejection, State};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::local_time::stamp;
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::Intake;
 use crate::api::{Fields, no_such_booking, start, view};
+use crate::orders::{self, Ordered, Task};
 
 /// How often other units are tried when the chosen ones were just taken.
 const PLACES_MAX: u32 = 4;
@@ -18,36 +19,26 @@ const PLACES_MAX: u32 = 4;
 impl Intake {
     pub(crate) async fn staff_order(
         &self,
-        order: &str,
+        task: Task,
         id: &str,
         request: &Request,
         caller: &Caller,
         now: DateTime<Utc>,
     ) -> Result<Reply, Failure> {
-        if !caller.is_staff() {
-            return Err(Problem::new(403, "staff_only", "This needs a staff token.").into());
-        }
+        staff_only(caller)?;
         let fields = Fields::of(request)?;
-        if order == "reschedule" {
-            return self.reschedule(id, &fields, caller, now).await;
-        }
-        let (command, command_id) = if order == "attendance" {
-            let attended = fields.truth("attended")?;
-            let marked_by = marked_by(&fields, caller)?;
-            (
-                Command::MarkAttendance {
-                    attended,
-                    marked_by,
-                },
-                format!("attendance:{id}:{attended}"),
-            )
-        } else {
-            let by = canceller(&fields)?;
-            let reason = fields.optional_text("reason", 200)?.unwrap_or_default();
-            // Two cancellers are two orders: which of them was first decides about the refund.
-            let command_id = format!("cancel:{id}:{}", by.as_str());
-            (Command::Cancel { by, reason }, command_id)
+        let ordered = match task {
+            Task::Reschedule => return self.reschedule(id, &fields, caller, now).await,
+            Task::Attendance => orders::attendance(id, &fields, caller),
+            Task::Cancel => orders::cancel(id, &fields),
+            Task::Refund => orders::refund(id, &fields, caller),
+            Task::Waive => orders::waive(id, &fields, caller),
+            Task::Reverse => orders::reverse(id, &fields, caller),
         };
+        let Ordered {
+            command,
+            command_id,
+        } = ordered?;
         let done = self.order(command, command_id, caller, now, id).await?;
         Ok(reply(done, caller)?)
     }
@@ -125,20 +116,11 @@ impl Intake {
     }
 }
 
-fn marked_by(fields: &Fields, caller: &Caller) -> Result<String, Problem> {
-    Ok(fields
-        .optional_text("by", 40)?
-        .unwrap_or_else(|| caller.name()))
-}
-
-fn canceller(fields: &Fields) -> Result<CancelledBy, Problem> {
-    match fields.optional_text("by", 20)?.as_deref() {
-        None | Some("customer") => Ok(CancelledBy::Customer),
-        Some("business") => Ok(CancelledBy::Business),
-        Some(_) => {
-            let detail = "`by` must be `customer` or `business`.";
-            Err(Problem::field("by", "unknown_canceller", detail))
-        }
+/// Refuses everybody but the staff.
+pub(crate) fn staff_only(caller: &Caller) -> Result<(), Problem> {
+    match caller {
+        Caller::Staff(_) => Ok(()),
+        Caller::Source(_) => Err(Problem::new(403, "staff_only", "This needs a staff token.")),
     }
 }
 

@@ -1,0 +1,4 @@
+//! What customers and staff can do with a booking, how much of it, and what proves it afterwards.
+
+mod staff_money;
+mod support;
