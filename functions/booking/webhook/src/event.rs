@@ -183,6 +183,7 @@ impl Event {
             },
             ("checkout.session.completed", Some("unpaid")) => Command::AwaitFunds {
                 payment_ref: payment_ref.clone(),
+                collected: false,
             },
             _ => Command::ReceivePayment(Payment {
                 payment_ref: payment_ref.clone(),
