@@ -14,7 +14,6 @@ const NEVER_S: u32 = 300 * 86_400;
 const WITHHELD_DAYS: i64 = 200;
 
 /// One charge that the provider took for a booking, and where its money is.
-#[derive(Debug)]
 struct Account {
     payment_ref: String,
     booking_id: String,
@@ -261,15 +260,36 @@ impl Town {
 
 impl Account {
     fn assert_not_more(&self) {
-        assert!(self.refunded <= self.captured, "{self:?}");
+        assert!(self.refunded <= self.captured, "{}", self.described());
     }
 
     fn assert_whole(&self) {
         self.assert_not_more();
-        assert!(self.refunded + self.kept <= self.captured, "{self:?}");
-        let known = self.refunded + self.kept == self.captured;
-        let well = known && !(self.must_not_keep && self.kept > 0);
-        assert!(well || self.named_by_a_case, "{self:?}");
+        let known = self.refunded + self.kept;
+        assert!(known <= self.captured, "{}", self.described());
+        let well = known == self.captured && !(self.must_not_keep && self.kept > 0);
+        assert!(well || self.named_by_a_case, "{}", self.described());
+    }
+
+    fn described(&self) -> String {
+        format!(
+            "{} of {}: {} came, {} went back, {} is kept{}{}",
+            self.payment_ref,
+            self.booking_id,
+            self.captured,
+            self.refunded,
+            self.kept,
+            if self.must_not_keep {
+                " after the release"
+            } else {
+                ""
+            },
+            if self.named_by_a_case {
+                ", and there is a case"
+            } else {
+                ""
+            },
+        )
     }
 }
 
