@@ -254,16 +254,13 @@ impl Known {
 }
 
 /// Money for a booking that was released gets the old slots again if they are free.
-fn with_place(command: Command, booking: &Booking, slots_are_taken: bool) -> Command {
-    match command {
-        Command::ReceivePayment(mut payment) => {
-            let place: Option<&Place> =
-                (booking.state == State::Released && !slots_are_taken).then_some(&booking.place);
-            payment.hold_again = place.cloned();
-            Command::ReceivePayment(payment)
-        }
-        other => other,
+fn with_place(mut command: Command, booking: &Booking, slots_are_taken: bool) -> Command {
+    if let Command::ReceivePayment(payment) = &mut command {
+        let place: Option<&Place> =
+            (booking.state == State::Released && !slots_are_taken).then_some(&booking.place);
+        payment.hold_again = place.cloned();
     }
+    command
 }
 
 fn about(order: &PaymentOrder) -> About<'_> {

@@ -186,6 +186,7 @@ impl Event {
             ("checkout.session.completed", Some("unpaid"))
             | ("payment_intent.partially_funded", _) => Command::AwaitFunds {
                 payment_ref: payment_ref.clone(),
+                collected: false,
             },
             _ => Command::ReceivePayment(Payment {
                 payment_ref: payment_ref.clone(),
