@@ -14,6 +14,7 @@ pub mod dispute;
 pub mod due;
 pub mod email;
 pub mod idempotency;
+pub mod language;
 pub mod link;
 pub mod local_time;
 pub mod money;

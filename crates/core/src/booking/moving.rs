@@ -9,7 +9,6 @@ use super::{
 };
 use crate::local_time::stamp;
 use crate::money::{Money, Rounding};
-use crate::venue::minutes;
 
 pub(super) fn cancel(
     booking: &Booking,
@@ -71,10 +70,13 @@ pub(super) fn reschedule(
                 .filter(|key| !place.slot_keys.contains(key))
                 .cloned()
                 .collect();
-            let latest = place.starts_at - minutes(booking.policy.start_buffer);
+            let latest = booking.policy.deposit_due_by(place.starts_at, place.zone);
             if booking.state == Pending && latest < booking.deposit_deadline {
-                to.after.deposit_deadline = booking.policy.deposit_deadline(now, place.starts_at);
-                to.after.remind_at = booking.policy.remind_at(now, to.after.deposit_deadline);
+                let due = booking
+                    .policy
+                    .deposit_deadline(now, place.starts_at, place.zone);
+                to.after.deposit_deadline = due;
+                to.after.remind_at = booking.policy.remind_at(now, due, place.zone);
             }
             to.after.attendance = None;
             to.after.asked_at = None;

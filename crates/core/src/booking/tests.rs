@@ -31,7 +31,8 @@ fn place(resource: &str, starts_at: DateTime<Utc>) -> Place {
 fn booking(state: State) -> Booking {
     let policy = Venue::from_json(BUILT_IN).unwrap().policy;
     let starts_at = Utc.with_ymd_and_hms(2026, 7, 11, 19, 0, 0).unwrap();
-    let deposit_deadline = policy.deposit_deadline(booked_at(), starts_at);
+    let deposit_deadline =
+        policy.deposit_deadline(booked_at(), starts_at, chrono_tz::Europe::London);
     let paid = !matches!(state, State::Pending | State::Released | State::Cancelled);
     Booking {
         booking_id: "bkg_1".to_owned(),
@@ -45,7 +46,7 @@ fn booking(state: State) -> Booking {
         source: "form".to_owned(),
         deposit: gbp(2000),
         deposit_deadline,
-        remind_at: policy.remind_at(booked_at(), deposit_deadline),
+        remind_at: policy.remind_at(booked_at(), deposit_deadline, chrono_tz::Europe::London),
         reminded_at: None,
         funds: None,
         session: None,

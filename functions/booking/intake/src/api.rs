@@ -77,11 +77,29 @@ impl Fields {
             .ok_or_else(|| Problem::field(field, "missing", &format!("`{field}` is missing.")))
     }
 
-    /// Reads a text, blanks around it dropped; blank is absent.
+    /// Reads a text of one line, blanks around it dropped; blank is absent.
     pub(crate) fn optional_text(
         &self,
         field: &'static str,
         characters_max: usize,
+    ) -> Result<Option<String>, Problem> {
+        self.shown_text(field, characters_max, |_| false)
+    }
+
+    /// Reads a text that may have several lines, blanks around it dropped; blank is absent.
+    pub(crate) fn optional_lines(
+        &self,
+        field: &'static str,
+        characters_max: usize,
+    ) -> Result<Option<String>, Problem> {
+        self.shown_text(field, characters_max, |character| character == '\n')
+    }
+
+    fn shown_text(
+        &self,
+        field: &'static str,
+        characters_max: usize,
+        may_have: impl Fn(char) -> bool,
     ) -> Result<Option<String>, Problem> {
         let text = match self.0.get(field) {
             None | Some(Value::Null) => return Ok(None),
@@ -100,7 +118,7 @@ impl Fields {
         }
         if text
             .chars()
-            .any(|character| character.is_control() && character != '\n')
+            .any(|character| breaks(character) && !may_have(character))
         {
             let detail = format!("`{field}` has a character that can't be shown.");
             return Err(Problem::field(field, "unreadable", &detail));
@@ -125,6 +143,11 @@ impl Fields {
             .and_then(Value::as_bool)
             .ok_or_else(|| Problem::field(field, "not_a_truth", &detail))
     }
+}
+
+/// Whether a character steers instead of showing, or ends the line or the paragraph.
+fn breaks(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Reads a start in the venue's wall time, or as an instant with an offset.

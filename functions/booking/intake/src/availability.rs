@@ -1,11 +1,13 @@
 //! `GET /slots`: the starts at which a party could still book.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use lambda_kit::{Failure, Problem, Reply, Request};
 use paidonce_core::local_time::{resolve, slot_stamp, stamp};
 use paidonce_core::slots::cells;
-use paidonce_core::venue::{Resource, minutes};
+use paidonce_core::venue::{Resource, Stretch, minutes};
 use serde_json::json;
 
 use crate::Intake;
@@ -46,21 +48,15 @@ impl Intake {
             let detail = "`to` must be after `from`, by at most 31 days.";
             return Err(Problem::field("to", "bad_range", detail).into());
         }
-        let grid = minutes(resource.grid_minutes);
-        let first = first_on_grid(from, resource, self.venue.zone);
-        let all = cells(first, to + minutes(resource.duration_minutes), grid);
-        let rows = all.len() * usize::try_from(resource.capacity).unwrap_or(usize::MAX);
-        if rows > ROWS_MAX {
+        let starts = self.open_starts(resource, Stretch { from, to }, now);
+        let Some(cells) = cells_of(resource, &starts) else {
             let detail = "`to` is too far from `from` for this resource; ask for fewer days.";
             return Err(Problem::field("to", "bad_range", detail).into());
-        }
-        let free = self.free_units(resource, &all, "").await?;
+        };
+        let free = self.free_units(resource, &cells, "").await?;
         let units = resource.units(party);
-        let slots: Vec<_> = all
+        let slots: Vec<_> = starts
             .iter()
-            .filter(|start| **start < to && **start > now)
-            .filter(|start| resource.is_on_grid(**start, self.venue.zone))
-            .filter(|start| resource.is_open(**start, self.venue.zone))
             .filter_map(|start| {
                 let wanted = Wanted {
                     resource,
@@ -81,6 +77,36 @@ impl Intake {
         ))
     }
 
+    /// The starts of `asked` that are still to come, at which the resource is open.
+    fn open_starts(
+        &self,
+        resource: &Resource,
+        asked: Stretch,
+        now: DateTime<Utc>,
+    ) -> Vec<DateTime<Utc>> {
+        let zone = self.venue.zone;
+        let first = first_on_grid(asked.from, resource, zone);
+        let open = resource.open_during(
+            Stretch {
+                from: asked.from,
+                to: resource.ends_at(asked.to),
+            },
+            zone,
+        );
+        let is_open = |start: &DateTime<Utc>| {
+            let booking = Stretch {
+                from: *start,
+                to: resource.ends_at(*start),
+            };
+            open.iter().any(|stretch| stretch.covers(booking))
+        };
+        cells(first, asked.to, minutes(resource.grid_minutes))
+            .into_iter()
+            .filter(|start| *start > now && resource.is_on_grid(*start, zone))
+            .filter(is_open)
+            .collect()
+    }
+
     /// Reads a bound: a time as in a booking, or a day, which starts at its midnight.
     fn bound(&self, request: &Request, name: &'static str) -> Result<DateTime<Utc>, Problem> {
         let text = request.query(name).unwrap_or_default();
@@ -95,6 +121,20 @@ impl Intake {
             Problem::field(name, "unreadable_time", &format!("`{name}`: {error}."))
         })
     }
+}
+
+/// The cells that bookings at these starts would take; `None` if they are too many rows to look at.
+fn cells_of(resource: &Resource, starts: &[DateTime<Utc>]) -> Option<Vec<DateTime<Utc>>> {
+    let capacity = usize::try_from(resource.capacity).unwrap_or(usize::MAX);
+    let mut all = BTreeSet::new();
+    for start in starts {
+        let grid = minutes(resource.grid_minutes);
+        all.extend(cells(*start, resource.ends_at(*start), grid));
+        if all.len().saturating_mul(capacity) > ROWS_MAX {
+            return None;
+        }
+    }
+    Some(all.into_iter().collect())
 }
 
 /// The first start on the resource's grid, not before `from`.

@@ -118,7 +118,7 @@ impl Intake {
             })?),
             None => None,
         };
-        let notes = fields.optional_text("notes", 500)?;
+        let notes = fields.optional_lines("notes", 500)?;
         let source = fields.text("source", 40)?;
         let wanted = self.wanted(&resource, instant.utc, party, now)?;
         Ok(Wish {
@@ -140,7 +140,7 @@ impl Intake {
         now: DateTime<Utc>,
     ) -> Booking {
         let policy = self.venue.policy.clone();
-        let deposit_deadline = policy.deposit_deadline(now, place.starts_at);
+        let deposit_deadline = policy.deposit_deadline(now, place.starts_at, place.zone);
         let currency = self.venue.currency;
         Booking {
             booking_id: booking_id.to_owned(),
@@ -154,9 +154,9 @@ impl Intake {
             deposit: wish
                 .wanted
                 .resource
-                .deposit(wish.party, currency)
+                .deposit(wish.party, place.starts_at, place.zone, currency)
                 .unwrap_or_else(|| paidonce_core::money::Money::zero(currency)),
-            remind_at: policy.remind_at(now, deposit_deadline),
+            remind_at: policy.remind_at(now, deposit_deadline, place.zone),
             deposit_deadline,
             reminded_at: None,
             funds: None,

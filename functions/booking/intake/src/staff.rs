@@ -43,7 +43,7 @@ impl Intake {
             )
         } else {
             let by = canceller(&fields)?;
-            let reason = fields.optional_text("reason", 200)?.unwrap_or_default();
+            let reason = fields.optional_lines("reason", 200)?.unwrap_or_default();
             // Two cancellers are two orders: which of them was first decides about the refund.
             let command_id = format!("cancel:{id}:{}", by.as_str());
             (Command::Cancel { by, reason }, command_id)
