@@ -52,6 +52,8 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
 fn close_page(booking: &Booking, page: &Session, now: DateTime<Utc>) -> Transition {
     let mut to = booking.staying("payment page closing");
     to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
+    // It is too late for a reminder that is still to come.
+    to.after.remind_at = None;
     to.after.session = Some(Session {
         closing_at: Some(now),
         ..page.clone()

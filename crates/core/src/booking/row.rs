@@ -208,7 +208,7 @@ impl Booking {
     pub fn due_at(&self) -> Option<DateTime<Utc>> {
         match (self.state, self.remind_at) {
             (State::Pending, Some(remind_at)) if self.reminded_at.is_none() => {
-                Some(remind_at.min(self.deposit_deadline))
+                Some(remind_at.min(self.release_at()))
             }
             (State::Pending, _) => Some(self.release_at()),
             (State::Confirmed, _) if self.asked_at.is_some() && self.attendance.is_none() => None,

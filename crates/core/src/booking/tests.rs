@@ -1,12 +1,16 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use chrono::{TimeDelta, TimeZone};
 use expect_test::expect_file;
 
 use super::*;
+use crate::local_time::stamp;
 use crate::phone::Phone;
 use crate::step::Row;
-use crate::venue::{BUILT_IN, Venue};
+use crate::venue::{BUILT_IN, Unmarked, Venue};
+
+mod money;
 
 /// Booked on 1 July 12:00 for 11 July 20:00, deposit due on 2 July 12:00.
 fn booked_at() -> DateTime<Utc> {
@@ -40,7 +44,7 @@ fn booking(state: State) -> Booking {
         place: place("table-4", starts_at),
         party: 2,
         name: "Mary".to_owned(),
-        phone: Phone::parse("07700 900123", "GB").unwrap(),
+        phone: Phone::parse("07700 900123", "GB").ok(),
         email: None,
         notes: None,
         source: "form".to_owned(),
@@ -52,11 +56,20 @@ fn booking(state: State) -> Booking {
         session: None,
         payment_ref: paid.then(|| "pi_1".to_owned()),
         paid_at: paid.then(|| hours(1)),
+        payments: paid.then(|| paid_in_full("pi_1")).into_iter().collect(),
+        refund_orders: BTreeSet::new(),
+        disputes: BTreeMap::new(),
+        waived: None,
+        waived_reason: None,
         attendance: None,
         asked_at: None,
+        settled_at: None,
+        reversal: None,
+        reversal_reason: None,
         cancelled: None,
         cancelled_reason: None,
         policy,
+        language: None,
         created_at: booked_at(),
         version: 3,
     }
@@ -66,11 +79,46 @@ fn gbp(minor: i64) -> Money {
     Money::new(minor, crate::money::Currency::GBP).unwrap()
 }
 
-fn payment(payment_ref: &str, amount: Option<Money>) -> Command {
+fn paid_in_full(payment_ref: &str) -> Paid {
+    Paid {
+        payment_ref: payment_ref.to_owned(),
+        amount: Some(gbp(2000)),
+        paid_at: hours(1),
+        returned: None,
+    }
+}
+
+/// A payment that the provider took at `paid_at`; a released booking finds its old slots free.
+fn payment_at(payment_ref: &str, amount: Option<Money>, paid_at: DateTime<Utc>) -> Command {
     Command::ReceivePayment(Payment {
         payment_ref: payment_ref.to_owned(),
+        session_id: "cs_1".to_owned(),
         amount,
-        paid_at: hours(1),
+        paid_at,
+        hold_again: Some(booking(State::Pending).place),
+    })
+}
+
+fn payment(payment_ref: &str, amount: Option<Money>) -> Command {
+    payment_at(payment_ref, amount, hours(1))
+}
+
+fn staff() -> StaffOrder {
+    StaffOrder {
+        by: "bar".to_owned(),
+        reason: "a regular".to_owned(),
+    }
+}
+
+fn reported(refunded: i64, by_others: bool, dispute: Option<DisputeStatus>) -> Command {
+    Command::SyncMoney(MoneyFacts {
+        payment_ref: "pi_1".to_owned(),
+        refunded: gbp(refunded),
+        by_others,
+        disputes: dispute
+            .map(|it| ("du_1".to_owned(), it))
+            .into_iter()
+            .collect(),
     })
 }
 
@@ -103,9 +151,19 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
             hours(1),
         ),
         (
-            "ReceivePayment, past the deadline",
+            "ReceivePayment, heard of past the deadline",
             payment("pi_2", Some(gbp(2000))),
             hours(25),
+        ),
+        (
+            "ReceivePayment, made past the deadline and its grace",
+            payment_at("pi_2", Some(gbp(2000)), hours(25)),
+            hours(25),
+        ),
+        (
+            "ReceivePayment, heard of after the start",
+            payment("pi_2", Some(gbp(2000))),
+            hours(250),
         ),
         (
             "ReceivePayment, the known one again",
@@ -115,6 +173,11 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         (
             "ReceivePayment of too little",
             payment("pi_2", Some(gbp(1999))),
+            hours(1),
+        ),
+        (
+            "ReceivePayment of too much",
+            payment("pi_2", Some(gbp(2500))),
             hours(1),
         ),
         (
@@ -141,6 +204,45 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
             },
             hours(1),
         ),
+        (
+            "SyncMoney: a part went back by hand",
+            reported(500, true, None),
+            hours(2),
+        ),
+        (
+            "SyncMoney: all went back by hand",
+            reported(2000, true, None),
+            hours(2),
+        ),
+        (
+            "SyncMoney: disputed",
+            reported(0, false, Some(DisputeStatus::NeedsResponse)),
+            hours(2),
+        ),
+        (
+            "SyncMoney: an inquiry",
+            reported(0, false, Some(DisputeStatus::WarningNeedsResponse)),
+            hours(2),
+        ),
+        (
+            "Refund of a part, by the staff",
+            Command::Refund {
+                payment_ref: None,
+                amount: Some(gbp(500)),
+                order: staff(),
+            },
+            hours(2),
+        ),
+        (
+            "Refund of more than there is",
+            Command::Refund {
+                payment_ref: None,
+                amount: Some(gbp(2001)),
+                order: staff(),
+            },
+            hours(2),
+        ),
+        ("Waive", Command::Waive(staff()), hours(2)),
         ("Remind, too early", Command::Remind, hours(1)),
         ("Remind, when due", Command::Remind, hours(21)),
         ("Remind, past the deadline", Command::Remind, hours(24)),
@@ -159,6 +261,22 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         ("Settle, before it is due", Command::Settle, hours(249)),
         ("Settle, unmarked", Command::Settle, hours(260)),
+        (
+            "ReverseForfeit, by a refund",
+            Command::ReverseForfeit {
+                refund: true,
+                order: staff(),
+            },
+            hours(270),
+        ),
+        (
+            "ReverseForfeit, to the customer's credit",
+            Command::ReverseForfeit {
+                refund: false,
+                order: staff(),
+            },
+            hours(270),
+        ),
         (
             "Cancel by the customer, in time",
             cancel(CancelledBy::Customer),
@@ -208,18 +326,20 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
             Command::SpendSession { attempt: 1 },
             hours(1),
         ),
+        (
+            "CloseSession of no known page",
+            Command::CloseSession {
+                session_id: "cs_1".to_owned(),
+            },
+            hours(1),
+        ),
     ]
 }
 
 fn described(outcome: Result<Transition, Rejection>) -> String {
     let transition = match outcome {
         Ok(transition) => transition,
-        Err(rejection) => {
-            let case = rejection.reason().map_or(String::new(), |reason| {
-                format!(", case {}", reason.as_str())
-            });
-            return format!("no: {}{case}", refusal(rejection));
-        }
+        Err(rejection) => return format!("no: {}", refusal(rejection)),
     };
     let mut text = format!("{}: {}", transition.after.state.as_str(), transition.what);
     for (slots, verb) in [(&transition.hold, "holds"), (&transition.free, "frees")] {
@@ -230,7 +350,11 @@ fn described(outcome: Result<Transition, Rejection>) -> String {
     for consequence in transition.consequences {
         let _ = match consequence {
             Consequence::Message(kind) => write!(text, ", message {}", kind.as_str()),
-            Consequence::Handover(reason) => write!(text, ", case {}", reason.as_str()),
+            Consequence::Handover(reason, _) => write!(text, ", case {}", reason.as_str()),
+            Consequence::Refund(order) => {
+                write!(text, ", {} back as {}", order.amount.decimal(), order.key)
+            }
+            Consequence::ExpireSession { session_id } => write!(text, ", closes {session_id}"),
         };
     }
     text
@@ -242,9 +366,8 @@ fn refusal(rejection: Rejection) -> String {
         Rejection::Overtaken(state) => format!("overtaken, it is {}", state.as_str()),
         Rejection::TooEarly(at) => format!("not before {}", stamp(at)),
         Rejection::TooLate => "too late".to_owned(),
-        Rejection::LatePayment => "late payment".to_owned(),
-        Rejection::SecondPayment => "second payment".to_owned(),
-        Rejection::AmountMismatch => "amount mismatch".to_owned(),
+        Rejection::Frozen => "its money is disputed or went back".to_owned(),
+        Rejection::NotThatMuch => "there is not that much of its money here".to_owned(),
     }
 }
 
@@ -277,8 +400,10 @@ fn a_transition_counts_the_version_up_and_terminal_states_are_never_left() {
                 state,
                 State::Released | State::Cancelled | State::Applied | State::Forfeited
             );
+            // Money that was paid in time gets a released slot again, if it is free.
+            let held_again = state == State::Released && transition.what == "late confirm";
             assert!(
-                !terminal || transition.after.state == state,
+                !terminal || held_again || transition.after.state == state,
                 "{name} leaves {state:?}"
             );
         }
@@ -400,38 +525,75 @@ fn due_work_leads_from_the_reminder_to_the_deadline_and_then_ends() {
     assert!(!released.item().unwrap().contains_key("state_shard"));
 }
 
-#[test]
-fn a_slot_is_not_given_back_while_its_payment_page_is_open() {
+/// A booking whose payment page is open until hour 25, an hour past the deadline.
+fn with_open_page() -> Booking {
     let mut booking = booking(State::Pending);
     booking.session = Some(Session {
         attempt: 1,
         intended_at: hours(23),
         expires_at: hours(25),
-        opened: None,
+        opened: Some(opened()),
         spent: false,
+        amount: None,
+        closing_at: None,
+        closed: false,
+        replaces: None,
     });
-    assert_eq!(
-        booking.release_at(),
-        hours(24),
-        "nobody has the page's address"
-    );
-    let recorded = Command::RecordSession {
-        attempt: 1,
-        opened: opened(),
+    booking
+}
+
+#[test]
+fn an_open_payment_page_is_closed_before_the_slot_is_given_back() {
+    let booking = with_open_page();
+    let closing = decide(&booking, Command::Release, hours(24)).ok().unwrap();
+    assert_eq!(closing.after.state, State::Pending);
+    let expire = Consequence::ExpireSession {
+        session_id: "cs_1".to_owned(),
     };
-    let booking = decide(&booking, recorded, hours(23))
-        .map(|to| to.after)
-        .ok()
-        .unwrap();
+    assert_eq!(closing.consequences, [expire]);
     let late = hours(25) + TimeDelta::minutes(5);
     assert_eq!(
-        decide(&booking, Command::Release, hours(25)).err(),
-        Some(Rejection::TooEarly(late))
+        decide(&closing.after, Command::Release, hours(25)).err(),
+        Some(Rejection::TooEarly(late)),
+        "the provider did not say yet that nobody can pay"
     );
-    assert_eq!(
-        decide(&booking, Command::Release, late).map(|to| to.after.state),
-        Ok(State::Released)
-    );
+    assert_eq!(closing.after.due_at(), Some(late));
+    let close = Command::CloseSession {
+        session_id: "cs_1".to_owned(),
+    };
+    let closed = decide(&closing.after, close, hours(24)).ok().unwrap().after;
+    assert_eq!(closed.due_at(), Some(hours(24)), "the next sweep is soon");
+    for (booking, at) in [(&closed, hours(24)), (&closing.after, late)] {
+        let released = decide(booking, Command::Release, at).map(|to| to.after.state);
+        assert_eq!(released, Ok(State::Released));
+    }
+}
+
+#[test]
+fn a_customer_who_was_faster_than_the_closing_keeps_the_slot() {
+    let closing = decide(&with_open_page(), Command::Release, hours(24))
+        .ok()
+        .unwrap();
+    let paid = Command::AwaitFunds {
+        payment_ref: "pi_1".to_owned(),
+    };
+    let waiting = decide(&closing.after, paid, hours(24)).ok().unwrap().after;
+    let released = decide(&waiting, Command::Release, hours(25)).err();
+    assert_eq!(released, Some(Rejection::TooEarly(hours(24 + 72))));
+}
+
+#[test]
+fn a_page_whose_money_failed_makes_way_for_another() {
+    let mut booking = with_open_page();
+    booking.deposit_deadline = hours(30);
+    let failed = Command::FailFunds {
+        payment_ref: "pi_1".to_owned(),
+    };
+    let failed = decide(&booking, failed, hours(23)).ok().unwrap().after;
+    let next = decide(&failed, Command::IntendSession, hours(24))
+        .ok()
+        .unwrap();
+    assert_eq!(next.after.session.map(|session| session.attempt), Some(2));
 }
 
 #[test]

@@ -1,1 +1,257 @@
+use std::fmt::Write as _;
 
+use chrono::TimeZone;
+use expect_test::expect_file;
+use proptest::prelude::*;
+
+use super::*;
+use crate::money::Currency;
+
+fn hours(hours: i64) -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 7, 1, 12, 0, 0).unwrap() + TimeDelta::hours(hours)
+}
+
+fn gbp(minor: i64) -> Money {
+    Money::new(minor, Currency::GBP).unwrap()
+}
+
+fn paid() -> PaymentRow {
+    PaymentRow::collected("pi_1", "bkg_1", Some(gbp(2000)), hours(0))
+}
+
+fn order(key: &str, amount: i64) -> Command {
+    Command::Intend(RefundOrder {
+        key: key.to_owned(),
+        payment_ref: "pi_1".to_owned(),
+        amount: gbp(amount),
+        reason: RefundReason::Late,
+    })
+}
+
+fn reported(key: Option<&str>, id: &str, amount: i64, status: RefundStatus) -> Command {
+    Command::Report(RefundReport {
+        refund_id: id.to_owned(),
+        key: key.map(str::to_owned),
+        amount: gbp(amount),
+        status,
+        created: hours(1),
+        failure: (!status.is_live()).then(|| "expired_or_canceled_card".to_owned()),
+    })
+}
+
+fn dispute(status: DisputeStatus) -> Dispute {
+    Dispute {
+        amount: gbp(2000),
+        reason: "fraudulent".to_owned(),
+        status,
+        opened_at: hours(2),
+        due_by: Some(hours(200)),
+        withdrawn: (!status.is_warning()).then(|| gbp(2000)),
+        reinstated: None,
+        fee: None,
+    }
+}
+
+fn with(commands: impl IntoIterator<Item = Command>) -> PaymentRow {
+    commands.into_iter().fold(paid(), |row, command| {
+        decide(&row, command, hours(1)).map_or(row, |change| change.after)
+    })
+}
+
+/// A payment on which the refund `k` has come so far.
+fn rows() -> Vec<(&'static str, PaymentRow)> {
+    let asked = || order("k", 2000);
+    let then = |status| with([asked(), reported(Some("k"), "re_1", 2000, status)]);
+    let code = "charge_disputed".to_owned();
+    let key = || "k".to_owned();
+    vec![
+        ("nothing asked", paid()),
+        ("asked", with([asked()])),
+        (
+            "refused",
+            with([asked(), Command::Refused { key: key(), code }]),
+        ),
+        ("pending", then(RefundStatus::Pending)),
+        ("succeeded", then(RefundStatus::Succeeded)),
+        ("failed", then(RefundStatus::Failed)),
+        (
+            "by hand",
+            with([reported(None, "re_9", 500, RefundStatus::Succeeded)]),
+        ),
+    ]
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let key = || "k".to_owned();
+    let code = "charge_disputed".to_owned();
+    let of_k = |status| reported(Some("k"), "re_1", 2000, status);
+    vec![
+        ("Intend k", order("k", 2000)),
+        ("Intend another of 15.01", order("other", 1501)),
+        ("Unanswered", Command::Unanswered { key: key() }),
+        ("Refused", Command::Refused { key: key(), code }),
+        ("Report pending", of_k(RefundStatus::Pending)),
+        ("Report succeeded", of_k(RefundStatus::Succeeded)),
+        ("Report failed", of_k(RefundStatus::Failed)),
+        (
+            "Report by hand of 5.00",
+            reported(None, "re_9", 500, RefundStatus::Succeeded),
+        ),
+        ("SaidRefunded 20.00", Command::SaidRefunded { minor: 2000 }),
+        (
+            "ReportDispute",
+            Command::ReportDispute {
+                dispute_id: "du_1".to_owned(),
+                dispute: dispute(DisputeStatus::NeedsResponse),
+            },
+        ),
+        (
+            "Collected again",
+            Command::Collected {
+                booking_id: "bkg_1".to_owned(),
+                amount: Some(gbp(2000)),
+                paid_at: hours(0),
+            },
+        ),
+    ]
+}
+
+fn described(outcome: Result<Change, Refusal>) -> String {
+    match outcome {
+        Ok(change) => {
+            let case = change.case.map_or(String::new(), |reason| {
+                format!(", case {}", reason.as_str())
+            });
+            let back = change.after.refunded().map_or(0, Money::minor);
+            format!("{}, {} back{case}", change.what, gbp(back).decimal())
+        }
+        Err(Refusal::Already) => "no: already".to_owned(),
+        Err(Refusal::LookFirst) => "no: look it up first".to_owned(),
+        Err(Refusal::NotThatMuch) => "no: there is not that much left".to_owned(),
+    }
+}
+
+#[test]
+fn the_table_says_what_every_command_does_to_a_refund_in_every_stage() {
+    let mut table = String::from(
+        "What every command does to the money of a payment of GBP 20.00, written by a test. The refund\n\
+         under the key k is of all of it.\n",
+    );
+    for (name, command) in commands() {
+        let _ = writeln!(table, "\n{name}");
+        for (stage, row) in rows() {
+            let outcome = described(decide(&row, command.clone(), hours(2)));
+            let _ = writeln!(table, "  {stage:<13} {outcome}");
+        }
+    }
+    expect_file!["../refund_table.txt"].assert_eq(&table);
+}
+
+#[test]
+fn an_unanswered_refund_is_looked_up_ever_less_often_and_a_person_hears_of_it_once_a_day_is_over() {
+    let mut row = with([order("k", 2000)]);
+    let mut now = hours(1);
+    let mut cases = Vec::new();
+    for _ in 0..12 {
+        now = row.due_at().unwrap().max(now);
+        let key = "k".to_owned();
+        let change = decide(&row, Command::Unanswered { key }, now).unwrap();
+        cases.extend(change.case.map(|reason| (reason, now)));
+        row = change.after;
+        assert!(row.due_at().unwrap() - now <= TimeDelta::hours(6));
+    }
+    assert_eq!(cases.len(), 1);
+    assert!(cases[0].1 - hours(1) >= UNANSWERED_FOR);
+    let made = reported(Some("k"), "re_1", 2000, RefundStatus::Succeeded);
+    assert_eq!(decide(&row, made, now).unwrap().after.due_at(), None);
+}
+
+#[test]
+fn a_payment_never_gives_back_more_than_came() {
+    let row = with([order("a", 1500), order("b", 501), order("c", 500)]);
+    let keys: Vec<&str> = row.refunds.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["a", "c"]);
+    assert_eq!(row.refunded(), Some(gbp(2000)));
+    let failed = reported(Some("a"), "re_1", 1500, RefundStatus::Failed);
+    let failed = decide(&row, failed, hours(3)).unwrap().after;
+    assert_eq!(
+        failed.refunded(),
+        Some(gbp(500)),
+        "what failed is here again"
+    );
+}
+
+#[test]
+fn a_row_reads_back_as_it_was_written() {
+    for (stage, row) in rows() {
+        let item = row.item().unwrap();
+        assert_eq!(
+            item.contains_key("due_at"),
+            row.due_at().is_some(),
+            "{stage}"
+        );
+        let read: PaymentRow = crate::step::from_item(item).unwrap();
+        assert_eq!(read, row, "{stage}");
+    }
+}
+
+/// All that the provider may say of one payment, our own call's answer included.
+fn reports() -> Vec<Command> {
+    let status = [
+        RefundStatus::Pending,
+        RefundStatus::Succeeded,
+        RefundStatus::Failed,
+    ];
+    let ours = status.map(|status| reported(Some("k"), "re_1", 700, status));
+    let by_hand = reported(None, "re_9", 500, RefundStatus::Succeeded);
+    let said = [500, 1200].map(|minor| Command::SaidRefunded { minor });
+    let disputes = [
+        DisputeStatus::NeedsResponse,
+        DisputeStatus::UnderReview,
+        DisputeStatus::Lost,
+    ];
+    let disputes = disputes.map(|status| Command::ReportDispute {
+        dispute_id: "du_1".to_owned(),
+        dispute: dispute(status),
+    });
+    let collected = Command::Collected {
+        booking_id: "bkg_1".to_owned(),
+        amount: Some(gbp(2000)),
+        paid_at: hours(0),
+    };
+    let mut all: Vec<Command> = ours.into();
+    all.extend([by_hand, collected]);
+    all.extend(said);
+    all.extend(disputes);
+    all
+}
+
+/// The row without what depends on how often and when it was written.
+fn essence(row: &PaymentRow) -> PaymentRow {
+    let mut row = row.clone();
+    row.version = 0;
+    for refund in row.refunds.values_mut() {
+        refund.look_at = None;
+    }
+    row
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_reports_with_any_repeats_ends_in_the_same_row(
+        order in Just((0..reports().len()).collect::<Vec<_>>()).prop_shuffle(),
+        repeats in prop::collection::vec(0..reports().len(), 0..12),
+    ) {
+        let reports = reports();
+        let first = PaymentRow::unclaimed("pi_1", hours(0));
+        let run = |indices: &mut dyn Iterator<Item = usize>| {
+            indices.fold(first.clone(), |row, index| {
+                let command = reports[index].clone();
+                decide(&row, command, hours(5)).map_or(row, |change| change.after)
+            })
+        };
+        let straight = run(&mut (0..reports.len()));
+        let mixed = run(&mut order.iter().chain(&repeats).copied());
+        prop_assert_eq!(essence(&straight), essence(&mixed));
+    }
+}
