@@ -56,6 +56,7 @@ impl Escalator {
             what: format!("{} {}", sentence(case.reason), described(booking.as_ref())),
             payment: payment(case),
             outcome: outcome(case.reason).to_owned(),
+            dispute: Vec::new(),
             evidence,
             at: stamp(case.opened_at),
         })
