@@ -1,5 +1,6 @@
 //! A booking's transition as the one step that carries it out.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -56,6 +57,9 @@ pub struct MessageJob {
     /// What goes back to the customer in the same step.
     #[serde(default)]
     pub refund: Option<Money>,
+    /// When it could be had instead, the best first, if the slot that it was about is gone.
+    #[serde(default)]
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// The order to the cashier to do something at the provider.
@@ -201,6 +205,7 @@ impl Step {
             kind,
             occasion,
             refund,
+            other_times: Vec::new(),
         };
         let mut step = self;
         let payload = step
