@@ -20,6 +20,7 @@ use lambda_kit::{
     Tokens, bearer_token, serve,
 };
 use paidonce_core::booking_step::Tables;
+use paidonce_core::calendar::Calendar;
 use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::Value;
 
@@ -34,6 +35,7 @@ const ID_BYTES_MAX: usize = 64;
 pub struct Intake {
     dynamodb: Client,
     tables: Tables,
+    calendar: Calendar,
     idempotency_table: String,
     tokens: SecretCache,
     link_key: SecretCache,
@@ -54,9 +56,12 @@ impl Function for Intake {
             cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
+        let dynamodb = Client::new(&setup.aws);
+        let calendar = Calendar::new(dynamodb.clone(), tables.slots.clone(), venue.zone);
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb,
             tables,
+            calendar,
             idempotency_table: environment.text("IDEMPOTENCY_TABLE"),
             tokens: SecretCache::new(&setup.aws, environment.text("TOKENS_SECRET")),
             link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),

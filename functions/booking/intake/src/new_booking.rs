@@ -7,20 +7,19 @@ use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
 use paidonce_core::audit::Audit;
 use paidonce_core::booking::{Booking, MessageKind, Place, State};
+use paidonce_core::calendar::Wanted;
 use paidonce_core::canonical;
 use paidonce_core::email::EmailAddress;
 use paidonce_core::idempotency::{Admission, IdempotencyRow, KEY_BYTES_MAX, Scope, admit};
 use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::local_time::stamp;
 use paidonce_core::phone::Phone;
-use paidonce_core::slots::{SlotRow, cells};
+use paidonce_core::slots::SlotRow;
 use paidonce_core::step::{Found, Row, Step, Written, read, write};
-use paidonce_core::venue::minutes;
 use serde_json::{Value, json};
 
 use crate::Intake;
 use crate::api::{Fields, start};
-use crate::place::Wanted;
 
 /// What an `Idempotency-Key` is for.
 const COMMAND: &str = "POST /bookings";
@@ -67,7 +66,8 @@ impl Intake {
         let booking_id = format!("bkg_{}", id.to_string().to_lowercase());
         let capacity = wish.wanted.resource.capacity;
         let first_unit = u32::try_from(id.random() % u128::from(capacity)).unwrap_or_default();
-        let mut place = self.place(wish.wanted, first_unit, None);
+        let zone = self.venue.zone;
+        let mut place = wish.wanted.place(zone, first_unit, None);
         for _ in 0..PLACES_MAX {
             let Some(chosen) = place else {
                 return Err(slot_taken().into());
@@ -84,24 +84,13 @@ impl Intake {
                 Attempt::Answered(reply) => return Ok(reply),
                 Attempt::SlotTaken if capacity == 1 => return Err(slot_taken().into()),
                 Attempt::SlotTaken => {
-                    let starts = self.cells_of(wish.wanted);
-                    let free = self
-                        .free_units(wish.wanted.resource, &starts, &booking_id)
-                        .await;
-                    place = self.place(wish.wanted, first_unit, Some(&free?));
+                    let owner = booking_id.as_str();
+                    let free = self.calendar.free_place(wish.wanted, first_unit, owner);
+                    place = free.await?;
                 }
             }
         }
         Err(Problem::busy(1).into())
-    }
-
-    pub(crate) fn cells_of(&self, wanted: Wanted<'_>) -> Vec<DateTime<Utc>> {
-        let ends_at = wanted.resource.ends_at(wanted.starts_at);
-        cells(
-            wanted.starts_at,
-            ends_at,
-            minutes(wanted.resource.grid_minutes),
-        )
     }
 
     fn wish(&self, fields: &Fields, now: DateTime<Utc>) -> Result<Wish<'_>, Problem> {

@@ -81,13 +81,11 @@ impl Intake {
             .optional_text("resource", 40)?
             .unwrap_or_else(|| booking.place.resource.clone());
         let wanted = self.wanted(&resource, instant.utc, booking.party, now)?;
-        let mut place = self.place(wanted, 0, None);
-        if wanted.resource.capacity > 1 {
-            let free = self
-                .free_units(wanted.resource, &self.cells_of(wanted), id)
-                .await;
-            place = self.place(wanted, 0, Some(&free?));
-        }
+        let capacity = wanted.resource.capacity;
+        let mut place = match capacity {
+            1 => wanted.place(self.venue.zone, 0, None),
+            _ => self.calendar.free_place(wanted, 0, id).await?,
+        };
         for _ in 0..PLACES_MAX {
             let Some(to) = place else {
                 break;
@@ -97,11 +95,8 @@ impl Intake {
                 .order(Command::Reschedule { to }, command_id, caller, now, id)
                 .await?;
             match done {
-                Done::Taken(_) if wanted.resource.capacity > 1 => {
-                    let free = self
-                        .free_units(wanted.resource, &self.cells_of(wanted), id)
-                        .await;
-                    place = self.place(wanted, 0, Some(&free?));
+                Done::Taken(_) if capacity > 1 => {
+                    place = self.calendar.free_place(wanted, 0, id).await?;
                 }
                 done @ (Done::Moved(_)
                 | Done::Rejected(..)
