@@ -154,6 +154,7 @@ pub enum Command {
     /// Move to slots that the step will hold.
     Reschedule {
         to: Place,
+        by: CancelledBy,
     },
     /// Make a payment page, or take up one whose making was not answered.
     IntendSession,
@@ -253,7 +254,7 @@ pub fn decide(
             visit::reverse_forfeit(booking, refund, order, now)
         }
         Command::Cancel { by, reason } => moving::cancel(booking, by, reason, now),
-        Command::Reschedule { to } => moving::reschedule(booking, to, now),
+        Command::Reschedule { to, by } => moving::reschedule(booking, to, by, now),
         Command::IntendSession => pay_page::intend(booking, now),
         Command::RecordSession { attempt, opened } => pay_page::record(booking, attempt, opened),
         Command::SpendSession { attempt } => pay_page::spend(booking, attempt),
@@ -336,4 +337,4 @@ impl Transition {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

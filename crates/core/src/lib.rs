@@ -29,5 +29,6 @@ pub mod signature;
 pub mod slots;
 pub mod sms;
 pub mod step;
+pub mod terms;
 pub mod venue;
 mod write;

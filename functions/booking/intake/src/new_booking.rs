@@ -167,6 +167,8 @@ impl Intake {
             place,
             policy,
             language: None,
+            consented_at: None,
+            moves: 0,
             created_at: now,
             version: 1,
         }
