@@ -6,25 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::{BuildError, SdkError};
-use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
+use crate::batch_read::{BatchReadError, read_many};
 use crate::booking::Place;
 use crate::slots::{SlotRow, cells, slot_key};
-use crate::step::{Row, from_item};
 use crate::venue::{Resource, minutes};
 
 mod starts;
 
 pub use starts::{cells_of, near, open_starts};
-
-/// DynamoDB's own limit on the keys of one batch read.
-const BATCH_KEYS_MAX: usize = 100;
-/// How often the keys that a batch read left out are asked for again.
-const BATCH_READS_MAX: usize = 20;
 
 /// The slots of a venue.
 #[derive(Clone, Debug)]
@@ -32,19 +24,6 @@ pub struct Calendar {
     client: Client,
     slots_table: String,
     zone: Tz,
-}
-
-/// The calendar could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CalendarError {
-    #[error("the slots were not answered")]
-    Unanswered(#[source] Box<SdkError<BatchGetItemError>>),
-    #[error("the slots could not be asked for")]
-    Unaskable(#[from] BuildError),
-    #[error("a slot's row does not fit its type")]
-    Unfit(#[from] serde_dynamo::Error),
-    #[error("the slots could not be read in full")]
-    Incomplete,
 }
 
 /// A place that is wanted: a resource, a start and a number of units.
@@ -143,7 +122,7 @@ impl Calendar {
         wanted: Wanted<'_>,
         first_unit: u32,
         owner: &str,
-    ) -> Result<Option<Place>, CalendarError> {
+    ) -> Result<Option<Place>, BatchReadError> {
         let free = self
             .free_units(wanted.resource, wanted.cells(), owner)
             .await?;
@@ -160,7 +139,7 @@ impl Calendar {
         units: u32,
         starts: Vec<DateTime<Utc>>,
         owner: &str,
-    ) -> Result<Vec<DateTime<Utc>>, CalendarError> {
+    ) -> Result<Vec<DateTime<Utc>>, BatchReadError> {
         let free = self
             .free_units(resource, cells_of(resource, &starts), owner)
             .await?;
@@ -181,7 +160,7 @@ impl Calendar {
         resource: &Resource,
         cells: impl IntoIterator<Item = DateTime<Utc>>,
         owner: &str,
-    ) -> Result<FreeUnits, CalendarError> {
+    ) -> Result<FreeUnits, BatchReadError> {
         let mut by_key = BTreeMap::new();
         for cell in cells {
             for unit in 1..=resource.capacity {
@@ -189,53 +168,14 @@ impl Calendar {
                 by_key.insert(key, (cell, unit));
             }
         }
-        let keys: Vec<&String> = by_key.keys().collect();
-        let mut taken = BTreeSet::new();
-        for batch in keys.chunks(BATCH_KEYS_MAX) {
-            for slot_key in self.held(batch, owner).await? {
-                taken.extend(by_key.get(&slot_key).copied());
-            }
-        }
-        Ok(FreeUnits { taken })
+        let keys: Vec<String> = by_key.keys().cloned().collect();
+        let held = read_many::<SlotRow, SlotRow>(&self.client, &self.slots_table, &keys, &[]);
+        let by_others = |row: &SlotRow| row.booking_id != owner;
+        let taken = held.await?.into_iter().filter(by_others);
+        Ok(FreeUnits {
+            taken: taken
+                .filter_map(|row| by_key.get(&row.slot_key).copied())
+                .collect(),
+        })
     }
-
-    async fn held(&self, slot_keys: &[&String], owner: &str) -> Result<Vec<String>, CalendarError> {
-        let mut request = Some(batch_of(slot_keys)?);
-        let mut held = Vec::new();
-        for _ in 0..BATCH_READS_MAX {
-            let Some(keys) = request.take() else {
-                return Ok(held);
-            };
-            let mut answer = self
-                .client
-                .batch_get_item()
-                .request_items(&self.slots_table, keys)
-                .send()
-                .await
-                .map_err(|error| CalendarError::Unanswered(Box::new(error)))?;
-            let rows = answer
-                .responses
-                .as_mut()
-                .and_then(|tables| tables.remove(&self.slots_table));
-            for row in rows.unwrap_or_default() {
-                let row: SlotRow = from_item(row)?;
-                if row.booking_id != owner {
-                    held.push(row.slot_key);
-                }
-            }
-            request = answer
-                .unprocessed_keys
-                .and_then(|mut tables| tables.remove(&self.slots_table));
-        }
-        Err(CalendarError::Incomplete)
-    }
-}
-
-fn batch_of(slot_keys: &[&String]) -> Result<KeysAndAttributes, BuildError> {
-    let mut keys = KeysAndAttributes::builder().consistent_read(true);
-    for slot_key in slot_keys {
-        let value = AttributeValue::S((*slot_key).clone());
-        keys = keys.keys([(SlotRow::KEY.to_owned(), value)].into());
-    }
-    keys.build()
 }

@@ -5,6 +5,7 @@
 //! in one transaction, under the condition that the row is still what was decided on.
 
 pub mod audit;
+pub mod batch_read;
 pub mod booking;
 pub mod booking_step;
 pub mod calendar;
@@ -14,6 +15,7 @@ pub mod case;
 pub mod dispute;
 pub mod due;
 pub mod email;
+pub mod holds;
 pub mod idempotency;
 pub mod language;
 pub mod link;

@@ -1,5 +1,8 @@
 //! What customers and staff can do with a booking, how much of it, and what proves it afterwards.
 
+mod fields;
+mod limits;
 mod manage;
+mod repeats;
 mod staff_money;
 mod support;

@@ -9,6 +9,7 @@
 mod api;
 mod availability;
 mod carrying;
+mod claim;
 mod manage;
 mod manage_page;
 mod new_booking;
@@ -16,6 +17,7 @@ mod orders;
 mod place;
 mod routes;
 mod staff;
+mod wish;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
