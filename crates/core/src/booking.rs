@@ -182,6 +182,8 @@ pub struct Transition {
     pub hold: Vec<String>,
     pub free: Vec<String>,
     pub consequences: Vec<Consequence>,
+    /// What a customer who lost the slot is offered instead; filled in by whoever sees the calendar.
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// Something that someone must do or hear of.
@@ -279,6 +281,7 @@ impl Booking {
             hold: Vec::new(),
             free: Vec::new(),
             consequences: Vec::new(),
+            other_times: Vec::new(),
         }
     }
 }
