@@ -156,6 +156,7 @@ pub enum Command {
     /// Move to slots that the step will hold.
     Reschedule {
         to: Place,
+        by: CancelledBy,
     },
     /// Make a payment page, or take up one whose making was not answered.
     IntendSession,
@@ -183,6 +184,8 @@ pub struct Transition {
     pub hold: Vec<String>,
     pub free: Vec<String>,
     pub consequences: Vec<Consequence>,
+    /// What a customer who lost the slot is offered instead; filled in by whoever sees the calendar.
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// Something that someone must do or hear of.
@@ -258,7 +261,7 @@ pub fn decide(
             visit::reverse_forfeit(booking, refund, order, now)
         }
         Command::Cancel { by, reason } => moving::cancel(booking, by, reason, now),
-        Command::Reschedule { to } => moving::reschedule(booking, to, now),
+        Command::Reschedule { to, by } => moving::reschedule(booking, to, by, now),
         Command::IntendSession => pay_page::intend(booking, now),
         Command::RecordSession { attempt, opened } => pay_page::record(booking, attempt, opened),
         Command::SpendSession { attempt } => pay_page::spend(booking, attempt),
@@ -283,6 +286,7 @@ impl Booking {
             hold: Vec::new(),
             free: Vec::new(),
             consequences: Vec::new(),
+            other_times: Vec::new(),
         }
     }
 }
@@ -341,4 +345,4 @@ impl Transition {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

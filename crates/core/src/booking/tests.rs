@@ -32,7 +32,7 @@ fn place(resource: &str, starts_at: DateTime<Utc>) -> Place {
     }
 }
 
-fn booking(state: State) -> Booking {
+pub(crate) fn booking(state: State) -> Booking {
     let policy = Venue::from_json(BUILT_IN).unwrap().policy;
     let starts_at = Utc.with_ymd_and_hms(2026, 7, 11, 19, 0, 0).unwrap();
     let deposit_deadline =
@@ -70,6 +70,8 @@ fn booking(state: State) -> Booking {
         cancelled_reason: None,
         policy,
         language: None,
+        consented_at: None,
+        moves: 0,
         created_at: booked_at(),
         version: 3,
     }
@@ -300,12 +302,26 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         (
             "Reschedule",
-            Command::Reschedule { to: later.clone() },
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Business,
+            },
             hours(2),
         ),
         (
+            "Reschedule by the customer, when it is too late to cancel for nothing",
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Customer,
+            },
+            hours(240),
+        ),
+        (
             "Reschedule, after the start",
-            Command::Reschedule { to: later },
+            Command::Reschedule {
+                to: later,
+                by: CancelledBy::Business,
+            },
             hours(248),
         ),
         ("IntendSession", Command::IntendSession, hours(1)),
@@ -668,4 +684,25 @@ fn money_that_is_collected_is_waited_for_up_to_the_start_and_never_shorter_than_
     assert_eq!(await_at(&booking, starts_at - hour), starts_at);
     let grace = TimeDelta::minutes(booking.policy.late_grace.into());
     assert_eq!(await_at(&booking, starts_at), starts_at + grace);
+}
+
+#[test]
+fn a_customer_moves_a_booking_a_few_times_and_not_around_the_terms() {
+    let starts_at = booking(State::Confirmed).place.starts_at;
+    let free_until = starts_at - TimeDelta::hours(24);
+    let mut booked = booking(State::Confirmed);
+    assert!(booked.customer_may_move(free_until));
+    assert!(!booked.customer_may_move(free_until + TimeDelta::seconds(1)));
+    for day in 1..=5 {
+        let to = place("table-4", starts_at + TimeDelta::days(day));
+        let by = CancelledBy::Customer;
+        let command = Command::Reschedule { to, by };
+        booked = decide(&booked, command, hours(2)).unwrap().after;
+    }
+    assert_eq!(booked.moves, 5);
+    let to = place("table-4", starts_at + TimeDelta::days(6));
+    let command = |by| Command::Reschedule { to: to.clone(), by };
+    let sixth = decide(&booked, command(CancelledBy::Customer), hours(2));
+    assert_eq!(sixth.err(), Some(Rejection::TooLate));
+    assert!(decide(&booked, command(CancelledBy::Business), hours(2)).is_ok());
 }

@@ -144,7 +144,10 @@ mod tests {
     fn the_default_answer_repeats_the_plain_wording_with_a_wish() {
         let text = r#"Facts {not json}: {"kind": "reminder", "plain": "Your table is at 20:00."} Write it."#;
         let body = json!({"messages": [{"role": "user", "content": [{ "text": text }]}]});
-        assert_eq!(default_wording(&body), "Your table is at 20:00. Best wishes!");
+        assert_eq!(
+            default_wording(&body),
+            "Your table is at 20:00. Best wishes!"
+        );
     }
 
     #[test]
