@@ -34,9 +34,11 @@ pub(super) fn cancel(
             let to = to.expiring_page(now);
             // The bank has taken the money back, or may: a refund on top would pay twice.
             let to = if booking.is_disputed() && refund.minor() > 0 {
-                to.handing_over(Reason::RefundDue, None)
+                to.handing_over(Reason::RefundDue, None).retaining(refund)
             } else {
+                let nothing = Money::zero(refund.currency());
                 to.refunding(RefundReason::Cancelled, Some(refund))
+                    .retaining(nothing)
             };
             Ok(to.telling(MessageKind::Cancelled))
         }
