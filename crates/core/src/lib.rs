@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod booking;
 pub mod booking_step;
+pub mod books;
 pub mod canonical;
 pub mod carry_out;
 pub mod case;
