@@ -72,8 +72,12 @@ impl Composer {
         now: DateTime<Utc>,
     ) -> Result<bool, Failure> {
         let id = self.entropy.ulid(now);
-        let step = Step::new(id, format!("{}:{attempt}:{id}", job.event_id), now)
-            .unless_opted_out(&self.optout_table, phone);
+        let salt = self.privacy_salt.get(now).await?;
+        let step = Step::new(id, format!("{}:{attempt}:{id}", job.event_id), now).unless_opted_out(
+            &self.optout_table,
+            phone,
+            salt.current(),
+        );
         let key = format!("{attempt:03}#1-intent");
         let step = self.row(step, job, &key, "message intended");
         match write(&self.dynamodb, &step).await? {
