@@ -14,6 +14,7 @@ pub mod case;
 pub mod dispute;
 pub mod due;
 pub mod email;
+pub mod forget;
 pub mod idempotency;
 pub mod link;
 pub mod local_time;
