@@ -35,6 +35,7 @@ pub fn forget(booking: &Booking) -> Result<Booking, Refusal> {
         notes: None,
         // The page of the payment may show who paid; that there was one is part of the history.
         session: booking.session.clone().map(without_page),
+        refund_reason: None,
         waived_reason: None,
         reversal_reason: None,
         cancelled_reason: None,
