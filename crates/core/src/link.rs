@@ -27,19 +27,19 @@ const EXPIRY_DIGITS_MAX: usize = 10;
 pub enum Purpose {
     /// See and pay the deposit of one booking.
     Pay,
-    /// See and cancel one booking.
-    Cancel,
+    /// See, move and cancel one booking.
+    Manage,
 }
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Self; 2] = [Self::Pay, Self::Cancel];
+    pub const ALL: [Self; 2] = [Self::Pay, Self::Manage];
 
     /// Returns the name that is signed and that stands in the path of the link.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pay => "pay",
-            Self::Cancel => "cancel",
+            Self::Manage => "manage",
         }
     }
 }
@@ -231,7 +231,7 @@ mod tests {
         let key = LinkKey::new(KEY).unwrap();
         let query = key.sign(Purpose::Pay, "b-1", at(EXPIRES));
         for (purpose, subject) in [
-            (Purpose::Cancel, "b-1"),
+            (Purpose::Manage, "b-1"),
             (Purpose::Pay, "b-2"),
             (Purpose::Pay, ""),
         ] {
@@ -300,12 +300,12 @@ mod tests {
             other in "[A-Za-z0-9_-]",
         ) {
             let key = LinkKey::new(KEY).unwrap();
-            let query = key.sign(Purpose::Cancel, &subject, at(expires));
-            prop_assert_eq!(verify(&key, Purpose::Cancel, &subject, &query, expires - 1), Ok(()));
+            let query = key.sign(Purpose::Manage, &subject, at(expires));
+            prop_assert_eq!(verify(&key, Purpose::Manage, &subject, &query, expires - 1), Ok(()));
             let (exp, sig) = parts(&query);
             let mut changed = sig.to_owned();
             changed.replace_range(place..=place, &other);
-            let answer = key.verify(Purpose::Cancel, &subject, exp, &changed, at(0));
+            let answer = key.verify(Purpose::Manage, &subject, exp, &changed, at(0));
             prop_assert_eq!(answer.is_ok(), changed == sig);
         }
 

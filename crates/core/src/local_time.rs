@@ -3,6 +3,8 @@
 //! One written rule for the two odd hours of a year: a time that the clocks skip is refused,
 //! a time that they show twice needs its offset, and the two are different slots.
 
+use std::collections::BTreeSet;
+
 use chrono::offset::LocalResult;
 use chrono::{
     DateTime, Days, Duration, FixedOffset, NaiveDateTime, NaiveTime, Offset as _, SecondsFormat,
@@ -12,6 +14,10 @@ use chrono_tz::Tz;
 
 /// The longest gap that any zone has had is a whole day (a jump over the date line).
 const GAP_MINUTES_MAX: i64 = 1440;
+/// 1 January 2024.
+const OFFSETS_FROM_S: i64 = 1_704_067_200;
+/// Twenty-six years.
+const OFFSET_WEEKS: i64 = 1357;
 
 /// A moment, and what the clock on the wall shows then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +100,19 @@ pub fn human(utc: DateTime<Utc>, zone: Tz) -> String {
     text.to_string()
 }
 
-/// Returns the moment when the wall shows `time` on the day before the local day of `starts`.
+/// Returns the moment when the wall shows `time`, so many days before the local day of `starts_at`.
 ///
 /// A rule by date must have an answer on every day: over a gap it is the first moment after
 /// it, and of two it is the earlier.
-pub fn day_before_at(starts: DateTime<Utc>, zone: Tz, time: NaiveTime) -> DateTime<Utc> {
-    let day = starts.with_timezone(&zone).date_naive();
-    let before = day.checked_sub_days(Days::new(1)).unwrap_or(day);
-    at_wall(before.and_time(time), zone)
+pub fn days_before_at(
+    starts_at: DateTime<Utc>,
+    zone: Tz,
+    days_before: u32,
+    time: NaiveTime,
+) -> DateTime<Utc> {
+    let day = starts_at.with_timezone(&zone).date_naive();
+    let before = day.checked_sub_days(Days::new(u64::from(days_before)));
+    at_wall(before.unwrap_or(day).and_time(time), zone)
 }
 
 /// Returns the moment of a wall time that a rule names, such as "at 09:00": the first moment
@@ -114,6 +125,17 @@ pub fn at_wall(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     first(local)
         .or_else(|| first(after_gap(local, zone)))
         .unwrap_or_else(|| local.and_utc())
+}
+
+/// Returns the offsets from UTC that a zone has from 2024 to 2049, in seconds.
+///
+/// Looked up week by week: no zone has had one for less than a month in this century.
+pub fn offsets_s(zone: Tz) -> BTreeSet<i64> {
+    (0..OFFSET_WEEKS)
+        .filter_map(|week| DateTime::from_timestamp(OFFSETS_FROM_S + week * 604_800, 0))
+        .map(|at| zone.offset_from_utc_datetime(&at.naive_utc()).fix())
+        .map(|offset| i64::from(offset.local_minus_utc()))
+        .collect()
 }
 
 /// Returns `utc` as RFC 3339 with whole seconds and a `Z`: fixed width, so it sorts as text.

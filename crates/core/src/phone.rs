@@ -116,6 +116,23 @@ impl Phone {
     pub fn e164(&self) -> &str {
         &self.e164
     }
+
+    /// Returns the country that the number belongs to (ISO 3166, such as `GB`), by its first digits:
+    /// `+44 7624` is the Isle of Man's, `IM`. `None` if the metadata knows no such number.
+    pub fn country(&self) -> Option<String> {
+        if let Some(national) = self.e164.strip_prefix("+44")
+            && is_drama("44", national)
+        {
+            return Some("GB".to_owned());
+        }
+        let number = phonenumber::parse(None, &self.e164).ok()?;
+        number.country().id().map(|id| id.as_ref().to_owned())
+    }
+}
+
+/// Whether a text is the code of a country that has phones, such as `GB`.
+pub fn is_region(text: &str) -> bool {
+    text.parse::<Id>().is_ok()
 }
 
 impl fmt::Display for Phone {

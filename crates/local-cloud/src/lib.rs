@@ -262,6 +262,16 @@ impl LocalCloud {
         }
     }
 
+    /// A phone that says STOP to its carrier, as with a toll-free number: no function hears of it,
+    /// and texts to it are taken and not delivered.
+    pub fn opt_out_at_carrier(&self, phone: &str) {
+        self.0
+            .carrier_optouts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(phone.to_owned());
+    }
+
     fn last_sms_to(&self, phone: &str) -> Option<String> {
         let last = |messages: &Vec<Message>| {
             let to_phone = |message: &&Message| message.channel == "sms" && message.to == phone;

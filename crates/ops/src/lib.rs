@@ -6,7 +6,6 @@
 
 pub mod books;
 pub mod forget;
-pub mod preview;
 mod tables;
 
 use aws_sdk_dynamodb::error::SdkError;

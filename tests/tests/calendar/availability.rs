@@ -126,10 +126,7 @@ async fn a_start_that_has_passed_is_not_listed() {
 #[tokio::test]
 async fn only_starts_within_the_opening_times_are_listed() {
     let town = Town::new();
-    let mut week = Vec::new();
-    for (from, to) in [("2026-07-10", "2026-07-14"), ("2026-07-14", "2026-07-17")] {
-        week.extend(free(&town, "tasting", 1, from, to).await);
-    }
+    let week = free(&town, "tasting", 1, "2026-07-10", "2026-07-17").await;
     let mut expected = Vec::new();
     for day in [10, 11, 16] {
         expected.extend((15..=20).map(|hour| format!("2026-07-{day}T{hour}:00")));
@@ -138,6 +135,53 @@ async fn only_starts_within_the_opening_times_are_listed() {
         week, expected,
         "Thursday to Saturday, from 15:00, done by 22:00"
     );
+}
+
+#[tokio::test]
+async fn an_evening_past_midnight_is_listed_to_its_end() {
+    let late = venue(|venue| {
+        venue["resources"][0]["opening"] =
+            json!([{"days": ["Sat"], "from": "23:00:00", "to": "02:00:00"}]);
+        venue["resources"][0]["duration_minutes"] = json!(60);
+    });
+    let town = town_with("2026-03-20T12:00:00Z", &late);
+    let on = |day: &str, times: &[&str]| -> Vec<String> {
+        times.iter().map(|time| format!("{day}T{time}")).collect()
+    };
+    let night = |from, to| free(&town, "table-4", 2, from, to);
+    let mut summer = on("2026-07-11", &["23:00", "23:30"]);
+    summer.extend(on("2026-07-12", &["00:00", "00:30", "01:00"]));
+    assert_eq!(night("2026-07-10", "2026-07-14").await, summer);
+    assert_eq!(night("2026-07-12", "2026-07-14").await, summer[2..]);
+    // The clocks skip from 01:00 to 02:00: the last hour is not there.
+    let mut spring = on("2026-03-28", &["23:00", "23:30"]);
+    spring.extend(on("2026-03-29", &["00:00"]));
+    assert_eq!(night("2026-03-27", "2026-03-30").await, spring);
+    for start in &summer {
+        let table = wish(&town, &json!({"starts_at": start}));
+        let status = town.post_booking(&table, None).await.status;
+        let fits = ["23:00", "00:00", "01:00"].contains(&&start[11..]);
+        assert_eq!(status == 201, fits, "{start}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_hours_at_which_it_is_open_count_towards_the_most_that_is_looked_at() {
+    let town = Town::new();
+    let month = free(&town, "tasting", 12, "2026-08-01", "2026-09-01").await;
+    assert_eq!(
+        month.len(),
+        13 * 6,
+        "thirteen days from Thursday to Saturday"
+    );
+    let always = venue(|venue| venue["resources"][2]["opening"] = json!([]));
+    let town = Town::with_venue(&always);
+    let week = "/slots?resource=tasting&from=2026-08-01&to=2026-08-08";
+    let answer = town.get(week).await;
+    let seen = (answer.status, answer.code(), answer.json()["field"].clone());
+    assert_eq!(seen, (422, "bad_range".to_owned(), json!("to")));
+    let days = free(&town, "tasting", 12, "2026-08-01", "2026-08-07").await;
+    assert_eq!(days.len(), 6 * 24);
 }
 
 #[tokio::test]
@@ -262,7 +306,11 @@ async fn zones_with_odd_offsets_and_midnights_are_listed_on_their_own_wall_clock
             "2026-10-04T13:00:00Z",
         ),
     ] {
-        let town = Town::with_venue(&venue(|venue| venue["zone"] = json!(zone)));
+        let town = Town::with_venue(&venue(|venue| {
+            venue["zone"] = json!(zone);
+            // Lord Howe's clocks change by half an hour: no resource there may have an hour's grid.
+            venue["resources"].as_array_mut().unwrap().truncate(2);
+        }));
         let listed = free(&town, "table-4", 2, day, next).await;
         assert_eq!(
             listed,
@@ -306,11 +354,6 @@ async fn a_bad_question_is_refused_by_its_field() {
         ),
         (
             "resource=table-4&from=2026-07-01&to=2026-08-02",
-            "bad_range",
-            "to",
-        ),
-        (
-            "resource=tasting&from=2026-07-01&to=2026-07-20",
             "bad_range",
             "to",
         ),

@@ -37,6 +37,28 @@ async fn bug_d01_a_deposit_is_in_the_minor_unit_of_its_currency_and_shown_as_mon
 }
 
 #[tokio::test]
+async fn a_deposit_follows_the_party_and_the_evening() {
+    let town = Town::with_venue(&venue(|venue| {
+        venue["resources"][0]["deposit"] = json!({"percent": 15, "of_per_guest": 6530});
+        venue["resources"][0]["deposit_when"] = json!([
+            {"days": ["Fri", "Sat"], "from": "18:00:00", "party_from": 5,
+                "deposit": {"percent": 50, "of_per_guest": 6530, "minimum": 20_000}},
+        ]);
+    }));
+    for (starts_at, party, minor) in [
+        ("2026-07-16T20:00", 5, 4898),
+        ("2026-07-17T20:00", 4, 3918),
+        ("2026-07-17T16:00", 5, 4898),
+        ("2026-07-18T20:00", 5, 20_000),
+        ("2026-07-24T20:00", 6, 20_000),
+    ] {
+        let booked = book(&town, &json!({"starts_at": starts_at, "party": party})).await;
+        let deposit = json!({"amount": minor, "currency": "GBP"});
+        assert_eq!(booked.answer["deposit"], deposit, "{starts_at} for {party}");
+    }
+}
+
+#[tokio::test]
 async fn bug_d02_a_deposit_for_each_guest_is_exact_for_every_party() {
     for minor in [1, 10, 29, 333, 819, 1999, 1001] {
         let town = Town::with_venue(&venue(|venue| {

@@ -129,7 +129,9 @@ async fn a_missing_or_overlong_field_is_refused_by_its_name() {
         cases.push((json!({field: {"a": 1}}), "not_text", field));
         cases.push((json!({field: true}), "not_text", field));
         cases.push((json!({field: "x".repeat(81)}), "too_long", field));
-        cases.push((json!({field: "a\u{0}b"}), "unreadable", field));
+        for one_line in ["a\u{0}b", "a\nb", "a\r\nb", "a\u{2028}b"] {
+            cases.push((json!({field: one_line}), "unreadable", field));
+        }
     }
     for (field, most) in [("email", 254), ("notes", 500)] {
         cases.push((json!({field: 5}), "not_text", field));
@@ -145,8 +147,19 @@ async fn a_missing_or_overlong_field_is_refused_by_its_name() {
         cases.push((json!({"email": email}), "bad_email", "email"));
     }
     let injected = "mary@example.com\nBcc: eve@example.com";
-    cases.push((json!({"email": injected}), "bad_email", "email"));
+    cases.push((json!({"email": injected}), "unreadable", "email"));
     assert_refused(&cases).await;
+}
+
+#[tokio::test]
+async fn notes_and_a_reason_may_have_several_lines() {
+    let town = Town::new();
+    let lines = "By the window.\nNo nuts.";
+    let booked = crate::support::book(&town, &json!({"notes": lines})).await;
+    let seen = town
+        .staff(&booked, "cancel", &json!({"reason": lines}))
+        .await;
+    assert_eq!((seen.status, &seen.json()["notes"]), (200, &json!(lines)));
 }
 
 #[tokio::test]

@@ -510,6 +510,22 @@ async fn an_unpaid_booking_that_is_moved_nearer_is_due_sooner_and_one_moved_away
 }
 
 #[tokio::test]
+async fn a_move_to_a_day_whose_hour_to_pay_by_comes_sooner_is_due_then() {
+    let mut venue = quick_venue();
+    venue["policy"]["pay_within"] = json!(2880);
+    venue["policy"]["pay_by"] = json!({"days_before": 1, "at": "18:00:00"});
+    let town = town_with("2026-07-11T12:00:00Z", &venue);
+    let booked = book(&town, &json!({"starts_at": "2026-07-14T20:00"})).await;
+    assert_eq!(booked.answer["deposit_deadline"], "2026-07-13T12:00:00Z");
+    // The new start is after the old deadline, but 18:00 on the day before is not.
+    let nearer = json!({"starts_at": "2026-07-13T20:00"});
+    let moved = town.staff(&booked, "reschedule", &nearer).await;
+    assert_eq!(moved.json()["deposit_deadline"], "2026-07-12T17:00:00Z");
+    town.advance_to("2026-07-12T17:05:00Z").await;
+    assert_eq!(town.state(&booked), "RELEASED");
+}
+
+#[tokio::test]
 async fn an_order_after_the_release_finds_the_slot_gone() {
     let (town, bookings) = overdue_town(1).await;
     sweep(&town, "bdc-release-sweep").await;

@@ -101,7 +101,7 @@ async fn a_link_that_is_not_genuine_says_nothing_of_any_booking() {
         booked.pay_url().replace("exp=", "exp=1"),
         booked.pay_url().split('?').next().unwrap().to_owned(),
         format!("{}pay/{}?exp=&sig=", town.fleet.url(CASHIER), booked.id),
-        link(&town, Purpose::Cancel, &booked.id, &booked.id, later),
+        link(&town, Purpose::Manage, &booked.id, &booked.id, later),
         link(&town, Purpose::Pay, &other.id, &booked.id, later),
     ];
     let before = everything(&town);

@@ -125,24 +125,24 @@ fn the_day_before_is_by_the_wall_and_a_duration_by_the_instant() {
         "Sat 28 Mar 19:00"
     );
     assert_eq!(
-        stamp(day_before_at(starts, London, six)),
+        stamp(days_before_at(starts, London, 1, six)),
         "2026-03-28T18:00:00Z"
     );
     // The evening before decides, by the local day, even if it is the same day in UTC.
     let early = utc("2026-07-10T23:30:00Z");
     assert_eq!(
-        stamp(day_before_at(early, London, six)),
+        stamp(days_before_at(early, London, 1, six)),
         "2026-07-10T17:00:00Z"
     );
     // In the gap: when it ends. In the fold: the first.
     let monday = utc("2026-03-30T10:00:00Z");
     assert_eq!(
-        stamp(day_before_at(monday, London, half_past_one)),
+        stamp(days_before_at(monday, London, 1, half_past_one)),
         "2026-03-29T01:00:00Z"
     );
     let monday = utc("2026-10-26T10:00:00Z");
     assert_eq!(
-        stamp(day_before_at(monday, London, half_past_one)),
+        stamp(days_before_at(monday, London, 1, half_past_one)),
         "2026-10-25T00:30:00Z"
     );
 }

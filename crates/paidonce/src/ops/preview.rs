@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ops::preview::{Preview, encoding_name, previews};
+use copywriter::{Kind, Language, Preview, previews};
 use paidonce_core::booking::MessageKind;
 use paidonce_core::money::Money;
+use paidonce_core::sms::Encoding;
 use paidonce_core::venue::{BUILT_IN, Venue};
 
 use super::{Failure, exit, now, say};
@@ -16,13 +17,14 @@ pub(crate) struct PreviewArguments {
     /// One kind of message, such as reminder; all if not said.
     #[arg(long, value_parser = kind)]
     kind: Option<MessageKind>,
-    /// The language of the texts.
-    #[arg(long, default_value = "en", value_parser = ["en"])]
-    language: String,
+    /// The language of the texts, such as de; all if not said.
+    #[arg(long, value_parser = language)]
+    language: Option<Language>,
     /// A venue's policy; the built-in one if not said.
     #[arg(long, value_name = "FILE")]
     venue: Option<PathBuf>,
-    /// What one part of a text costs, in the venue's currency, such as 0.04.
+    /// What one part of a text costs, in the venue's currency, such as 0.04; the venue's own price
+    /// if not said.
     #[arg(long, value_name = "AMOUNT")]
     part_price: Option<String>,
 }
@@ -42,6 +44,14 @@ fn kind(text: &str) -> Result<MessageKind, String> {
     })
 }
 
+fn language(text: &str) -> Result<Language, String> {
+    let mut known = Language::ALL.into_iter().filter(|it| it.as_str() == text);
+    known.next().ok_or_else(|| {
+        let names = Language::ALL.map(Language::as_str).join(", ");
+        format!("there are {names}")
+    })
+}
+
 pub(super) fn run(arguments: &PreviewArguments) -> Result<ExitCode, Failure> {
     let venue = match &arguments.venue {
         Some(path) => match read(path)? {
@@ -54,21 +64,29 @@ pub(super) fn run(arguments: &PreviewArguments) -> Result<ExitCode, Failure> {
     let price = price
         .map(|text| Money::parse(text, venue.currency))
         .transpose()?;
-    for preview in previews(&venue, arguments.kind, price, now())? {
-        show(&preview);
+    let price = price.unwrap_or(venue.sms.part_price);
+    let wanted = |it: &(Kind, Language, Preview)| {
+        arguments.kind.is_none_or(|kind| kind == it.0)
+            && arguments.language.is_none_or(|language| language == it.1)
+    };
+    for (kind, language, preview) in previews(&venue, now()).iter().filter(|it| wanted(it)) {
+        show(*kind, *language, preview, preview.price(price)?);
     }
     Ok(exit(true))
 }
 
-fn show(preview: &Preview) {
-    let (kind, size) = (preview.kind.as_str(), preview.size);
-    let encoding = encoding_name(size.encoding);
-    let price = preview.price.map(|price| format!(", {price}"));
-    let price = price.unwrap_or_default();
-    let parts = if size.parts == 1 { "part" } else { "parts" };
+fn show(kind: Kind, language: Language, preview: &Preview, price: Money) {
+    let encoding = match preview.encoding {
+        Encoding::Gsm7 => "GSM-7",
+        Encoding::Ucs2 => "UCS-2",
+    };
+    let (units, parts) = (preview.units, preview.parts);
+    let part = if parts == 1 { "part" } else { "parts" };
     say(&format!(
-        "{kind}: {encoding}, {} units, {} {parts}{price}",
-        size.units, size.parts
+        "{}, {}: {encoding}, {units} units, {parts} {part}, {}",
+        kind.as_str(),
+        language.as_str(),
+        price.display()
     ));
     for line in preview.text.lines() {
         say(&format!("  {line}"));

@@ -1,15 +1,13 @@
 //! `GET /slots`: the starts at which a party could still book.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use chrono_tz::Tz;
 use lambda_kit::{Failure, Problem, Reply, Request};
+use paidonce_core::calendar::{cells_of, open_starts};
 use paidonce_core::local_time::{resolve, slot_stamp, stamp};
-use paidonce_core::slots::cells;
-use paidonce_core::venue::{Resource, minutes};
+use paidonce_core::venue::Stretch;
 use serde_json::json;
 
 use crate::Intake;
-use crate::place::Wanted;
 
 /// The longest stretch that is listed.
 const RANGE_MAX: TimeDelta = TimeDelta::days(31);
@@ -46,33 +44,25 @@ impl Intake {
             let detail = "`to` must be after `from`, by at most 31 days.";
             return Err(Problem::field("to", "bad_range", detail).into());
         }
-        let grid = minutes(resource.grid_minutes);
-        let first = first_on_grid(from, resource, self.venue.zone);
-        let all = cells(first, to + minutes(resource.duration_minutes), grid);
-        let rows = all.len() * usize::try_from(resource.capacity).unwrap_or(usize::MAX);
-        if rows > ROWS_MAX {
+        let zone = self.venue.zone;
+        let mut starts = open_starts(resource, Stretch { from, to }, zone);
+        starts.retain(|start| *start > now);
+        let capacity = usize::try_from(resource.capacity).unwrap_or(usize::MAX);
+        if cells_of(resource, &starts).len().saturating_mul(capacity) > ROWS_MAX {
             let detail = "`to` is too far from `from` for this resource; ask for fewer days.";
             return Err(Problem::field("to", "bad_range", detail).into());
         }
-        let free = self.free_units(resource, &all, "").await?;
         let units = resource.units(party);
-        let slots: Vec<_> = all
-            .iter()
-            .filter(|start| **start < to && **start > now)
-            .filter(|start| resource.is_on_grid(**start, self.venue.zone))
-            .filter(|start| resource.is_open(**start, self.venue.zone))
-            .filter_map(|start| {
-                let wanted = Wanted {
-                    resource,
-                    starts_at: *start,
-                    units,
-                };
-                self.place(wanted, 0, Some(&free))?;
-                Some(json!({
-                    "slot_key": format!("{id}#{}", slot_stamp(*start, self.venue.zone)),
-                    "local_time": slot_stamp(*start, self.venue.zone),
-                    "starts_at": stamp(*start),
-                }))
+        let free = self.calendar.free_starts(resource, units, starts, "");
+        let slots: Vec<_> = free
+            .await?
+            .into_iter()
+            .map(|start| {
+                json!({
+                    "slot_key": format!("{id}#{}", slot_stamp(start, zone)),
+                    "local_time": slot_stamp(start, zone),
+                    "starts_at": stamp(start),
+                })
             })
             .collect();
         Ok(Reply::json(
@@ -95,14 +85,4 @@ impl Intake {
             Problem::field(name, "unreadable_time", &format!("`{name}`: {error}."))
         })
     }
-}
-
-/// The first start on the resource's grid, not before `from`.
-fn first_on_grid(from: DateTime<Utc>, resource: &Resource, zone: Tz) -> DateTime<Utc> {
-    let late_s = from.timestamp().rem_euclid(60);
-    let minute = from + TimeDelta::seconds(if late_s == 0 { 0 } else { 60 - late_s });
-    (0..resource.grid_minutes)
-        .map(|passed| minute + minutes(passed))
-        .find(|at| resource.is_on_grid(*at, zone))
-        .unwrap_or(minute)
 }
