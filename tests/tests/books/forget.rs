@@ -58,6 +58,7 @@ fn forgotten(outcome: Outcome) -> Forgotten {
 /// A person with a forfeit, a cancellation, a release, a case and a STOP.
 async fn lived(town: &Town) -> Vec<String> {
     let mut wish = town.wish();
+    wish["starts_at"] = json!("2026-07-09T20:00");
     wish["email"] = json!(EMAIL);
     wish["notes"] = json!(NOTES);
     let first = town.post_booking(&wish, Some("key-1")).await;
@@ -77,7 +78,7 @@ async fn lived(town: &Town) -> Vec<String> {
         json!({"by": "customer", "reason": REASON}),
     )
     .await;
-    let released = booked(town, "2026-07-13T20:00").await;
+    let released = booked(town, "2026-07-09T23:00").await;
     settled(town, &forfeited, false).await;
     assert_eq!(town.state(&released), "RELEASED");
     let payment_ref = town.row(&forfeited)["payment_ref"]
@@ -148,7 +149,7 @@ async fn b34_a_dry_run_says_the_same_and_changes_nothing() {
 #[tokio::test]
 async fn b34_nobody_is_forgotten_while_a_booking_is_to_come() {
     let town = Town::new();
-    let (old, _) = confirmed(&town, "2026-07-11T20:00").await;
+    let (old, _) = confirmed(&town, "2026-07-09T20:00").await;
     settled(&town, &old, true).await;
     let (standing, _) = confirmed(&town, "2026-07-20T20:00").await;
     let held = booked(&town, "2026-07-21T20:00").await;
@@ -184,7 +185,7 @@ async fn b34_a_person_whom_nobody_knows_leaves_no_trace() {
 #[tokio::test]
 async fn b34_a_late_event_about_a_forgotten_persons_money_still_counts() {
     let town = Town::new();
-    let (booked, payment_ref) = confirmed(&town, "2026-07-11T20:00").await;
+    let (booked, payment_ref) = confirmed(&town, "2026-07-09T20:00").await;
     settled(&town, &booked, false).await;
     assert_eq!(forgotten(forget(&town).await).bookings.len(), 1);
     happens(&town, &format!("payments/{payment_ref}/dispute"), json!({})).await;

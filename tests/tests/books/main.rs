@@ -3,6 +3,7 @@
 mod files;
 mod forget;
 mod journal;
+mod many;
 mod opted_out;
 mod support;
 mod tie_out;

@@ -92,7 +92,7 @@ async fn b34_a_text_beside_the_forgetting_is_kept_once_and_not_lost() {
 #[tokio::test]
 async fn a_phone_that_never_said_anything_is_nowhere_on_the_list() {
     let town = Town::new();
-    let (booked, _) = confirmed(&town, "2026-07-11T20:00").await;
+    let (booked, _) = confirmed(&town, "2026-07-09T20:00").await;
     settled(&town, &booked, true).await;
     let Outcome::Forgotten(done) = forget(&town).await else {
         panic!("nothing is to come");

@@ -77,7 +77,7 @@ pub async fn order(town: &Town, booked: &Booked, command: Command) {
         cashier_queue: environment.text("CASHIER_QUEUE"),
         ..booking_step::Tables::named(|name| environment.text(name))
     };
-    let entropy = Entropy::seeded(7);
+    let entropy = Entropy::from_os();
     let new_id = || entropy.ulid(town.now());
     let order = Order {
         client: &town.fleet.cloud.dynamodb(),
