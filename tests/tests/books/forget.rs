@@ -137,6 +137,22 @@ async fn b34_a_second_run_finds_nothing_left() {
 }
 
 #[tokio::test]
+async fn b34_two_runs_at_once_forget_each_booking_once() {
+    let town = Town::new();
+    let ids = lived(&town).await;
+    let (one, two) = futures::future::join(forget(&town), forget(&town)).await;
+    let (one, two) = (forgotten(one), forgotten(two));
+    let mut done = [one.bookings, two.bookings].concat();
+    done.sort();
+    assert_eq!(done, ids);
+    assert!(one.optout != two.optout, "one of them hid the phone");
+    let audit = town.rows("bdc-audit").into_iter();
+    let told = audit.filter(|row| row["what"] == "person forgotten");
+    assert_eq!(told.count(), 4);
+    assert!(forgotten(forget(&town).await).is_nothing());
+}
+
+#[tokio::test]
 async fn b34_a_dry_run_says_the_same_and_changes_nothing() {
     let town = Town::new();
     let _ = lived(&town).await;
