@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
-use super::{Booking, Consequence, MessageKind, Rejection, Session, Transition};
+use super::{Booking, Consequence, MessageKind, RefundReason, Rejection, Session, Transition};
 use crate::local_time::stamp;
 
 pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
@@ -40,7 +40,10 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
             let mut to = booking.moving_to(Released, "released");
             to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
             to.free = booking.place.slot_keys.clone();
-            Ok(to.refunding_parts().telling(MessageKind::Released))
+            // The parts of a deposit whose rest did not come.
+            Ok(to
+                .refunding(RefundReason::Part, None)
+                .telling(MessageKind::Released))
         }
         (Released, _) => Err(Rejection::Already),
         (state @ (Confirmed | Cancelled | Applied | Forfeited), _) => {

@@ -84,7 +84,7 @@ pub enum Reason {
     UnknownReference,
     /// Nobody marked whether the customer came.
     AttendanceUnmarked,
-    /// The policy gives the deposit back, and it is disputed: a refund would pay twice.
+    /// Money is to go back, and it is disputed: a refund would pay twice.
     RefundDue,
     /// The provider did not do a refund, or it failed afterwards.
     RefundFailed,

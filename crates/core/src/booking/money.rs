@@ -456,29 +456,41 @@ impl Transition {
         self.then(Consequence::Refund(order))
     }
 
-    /// Gives back the parts of a deposit whose rest did not come.
-    pub(super) fn refunding_parts(self) -> Self {
-        self.refunding(RefundReason::Part, None)
-    }
-
-    /// Gives back what is here of the deposit, up to `amount`, the newest payment first.
+    /// Gives back what is here, up to `amount` of the deposit or else all of it, foreign money
+    /// included, the newest payment first. Where a bank disputes it a person decides: a refund on top
+    /// would pay twice.
     pub(super) fn refunding(mut self, reason: RefundReason, amount: Option<Money>) -> Self {
-        let mut left = amount.unwrap_or_else(|| self.after.kept());
-        for at in (0..self.after.payments.len()).rev() {
-            let kept = self.after.payments.get(at).and_then(Paid::kept);
-            let kept = kept.filter(|kept| kept.currency() == left.currency());
-            let part = match kept {
-                Some(kept) if kept.minor() > left.minor() => left,
-                Some(kept) => kept,
-                None => continue,
-            };
-            if part.minor() == 0 {
-                continue;
-            }
-            left = left.checked_sub(part).unwrap_or(left);
+        let parts = self.parts_to_give_back(amount);
+        if let Some((at, _)) = parts.first().filter(|_| self.after.is_disputed()) {
+            let about = self.after.payments.get(*at).cloned();
+            return self.handing_over(Reason::RefundDue, about.as_ref());
+        }
+        for (at, part) in parts {
             self = self.giving_back(Some(at), part, reason);
         }
         self
+    }
+
+    /// Of which payment how much.
+    fn parts_to_give_back(&self, amount: Option<Money>) -> Vec<(usize, Money)> {
+        let mut left = amount;
+        let mut parts = Vec::new();
+        for (at, paid) in self.after.payments.iter().enumerate().rev() {
+            let Some(kept) = paid.kept() else {
+                continue;
+            };
+            let part = match left {
+                None => kept,
+                Some(left) if left.currency() != kept.currency() => continue,
+                Some(left) if kept.minor() > left.minor() => left,
+                Some(_) => kept,
+            };
+            if part.minor() > 0 {
+                parts.push((at, part));
+                left = left.map(|left| left.checked_sub(part).unwrap_or(left));
+            }
+        }
+        parts
     }
 
     fn take_in_refunds(&mut self, at: usize, facts: &MoneyFacts) {

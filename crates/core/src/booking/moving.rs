@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
-    Booking, Cancellation, CancelledBy, MessageKind, Place, Reason, RefundReason, Rejection,
-    Transition,
+    Booking, Cancellation, CancelledBy, MessageKind, Place, RefundReason, Rejection, Transition,
 };
 use crate::local_time::stamp;
 use crate::money::{Money, Rounding};
@@ -30,13 +29,11 @@ pub(super) fn cancel(
             });
             to.after.cancelled_reason = Some(reason).filter(|reason| !reason.is_empty());
             to.after.funds = None;
-            let to = to.expiring_page(now);
-            // The bank has taken the money back, or may: a refund on top would pay twice.
-            let to = if booking.is_disputed() && refund.minor() > 0 {
-                to.handing_over(Reason::RefundDue, None)
-            } else {
-                to.refunding(RefundReason::Cancelled, Some(refund))
-            };
+            // Where the whole deposit goes back, so does all else that came.
+            let amount = (refund != booking.kept()).then_some(refund);
+            let to = to
+                .expiring_page(now)
+                .refunding(RefundReason::Cancelled, amount);
             Ok(to.telling(MessageKind::Cancelled))
         }
         Cancelled => Err(Rejection::Already),

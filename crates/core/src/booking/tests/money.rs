@@ -77,12 +77,40 @@ fn too_much_is_a_persons_business_where_the_policy_asks() {
 }
 
 #[test]
-fn money_in_another_currency_pays_nothing_and_is_not_lost_sight_of() {
+fn money_in_another_currency_pays_nothing_and_goes_back_when_the_hold_ends() {
     let usd = Money::from_stripe(2000, "usd").ok();
     let odd = apply(&booking(State::Pending), payment("pi_1", usd), hours(1));
     assert_eq!((odd.after.owed(), odd.after.payments.len()), (gbp(2000), 1));
     let released = apply(&odd.after, Command::Release, hours(26));
-    assert_eq!(refunds(&released), [], "a person has it");
+    assert_eq!(refunds(&released), [("refund:part:pi_1".to_owned(), 2000)]);
+    assert_eq!(
+        released.refunded(),
+        usd,
+        "and the customer is told how much"
+    );
+    let cancel = Command::Cancel {
+        by: CancelledBy::Customer,
+        reason: String::new(),
+    };
+    let cancelled = apply(&odd.after, cancel, hours(2));
+    assert_eq!(cancelled.refunded(), usd);
+}
+
+#[test]
+fn what_a_bank_disputes_does_not_go_back_with_the_hold_either() {
+    let short = apply(
+        &booking(State::Pending),
+        payment("pi_1", Some(gbp(1500))),
+        hours(1),
+    );
+    let disputed = reported(0, false, Some(DisputeStatus::NeedsResponse));
+    let disputed = apply(&short.after, disputed, hours(2));
+    let released = apply(&disputed.after, Command::Release, hours(26));
+    assert_eq!(released.after.state, State::Released);
+    assert_eq!(refunds(&released), []);
+    let about = disputed.after.payments.first().cloned();
+    let case = Consequence::Handover(Reason::RefundDue, about);
+    assert!(released.consequences.contains(&case));
 }
 
 #[test]
