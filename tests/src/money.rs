@@ -308,7 +308,7 @@ fn kept(booking: &Value, payment_ref: &str) -> i64 {
     let payments = booking["payments"].as_array().into_iter().flatten();
     let own = payments.filter(|paid| paid["payment_ref"] == payment_ref);
     let amount = |money: &Value| money["amount"].as_i64().unwrap_or_default();
-    own.map(|paid| amount(&paid["amount"]) - amount(&paid["returned"]))
+    own.map(|paid| (amount(&paid["amount"]) - amount(&paid["returned"])).max(0))
         .sum()
 }
 
