@@ -93,14 +93,14 @@ pub struct Payment {
     pub hold_again: Option<Place>,
 }
 
-/// What is known of a payment's money beyond that it came. It only ever grows.
+/// What is known of a payment's money beyond that it came. It is of the payment's row as written in
+/// the same step, so it is never older than what the booking knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoneyFacts {
     pub payment_ref: String,
-    /// What has gone back or is on its way back, by us or by hand at the provider.
-    pub refunded: Money,
-    /// Whether some of that was ordered by others than us.
-    pub by_others: bool,
+    /// What has gone back or is on its way back by hand at the provider; our own orders the booking
+    /// knows itself.
+    pub by_others: Option<Money>,
     pub disputes: BTreeMap<String, DisputeStatus>,
 }
 

@@ -378,14 +378,18 @@ impl PaymentRow {
         sum
     }
 
-    /// What the booking must know of it.
+    /// What the booking must know of it; `None` if refunds are of several currencies.
     pub fn facts(&self) -> Option<MoneyFacts> {
-        let mut live = self.refunds.values().filter(|it| it.progress.is_live());
+        let live = self.refunds.values().filter(|it| it.progress.is_live());
+        let mut by_others: Option<Money> = None;
+        for refund in live.filter(|refund| refund.reason.is_none()) {
+            let before = by_others.unwrap_or_else(|| Money::zero(refund.amount.currency()));
+            by_others = Some(before.checked_add(refund.amount).ok()?);
+        }
         let statuses = self.disputes.iter().map(|(id, it)| (id.clone(), it.status));
         Some(MoneyFacts {
             payment_ref: self.payment_ref.clone(),
-            refunded: self.refunded()?,
-            by_others: live.any(|refund| refund.reason.is_none()),
+            by_others,
             disputes: statuses.collect(),
         })
     }

@@ -255,7 +255,7 @@ pub(super) fn fail_funds(
     }
 }
 
-/// Takes in what is known of a payment: it only grows, so any order of reports ends the same.
+/// Takes in what is known of a payment: any order of reports ends the same.
 pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, Rejection> {
     let Some(at) = booking.position(&facts.payment_ref) else {
         return Err(Rejection::Overtaken(booking.state));
@@ -269,7 +269,8 @@ pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, R
         return Err(Rejection::Already);
     }
     let about = booking.payments.get(at);
-    let gone = facts.by_others && was_here.minor() > 0 && to.after.kept().minor() == 0;
+    let is_by_hand = facts.by_others.is_some();
+    let gone = is_by_hand && was_here.minor() > 0 && to.after.kept().minor() == 0;
     if gone && matches!(booking.state, Confirmed | Applied | Forfeited) {
         to = to.handing_over(Reason::RefundedElsewhere, about);
     }
@@ -493,14 +494,24 @@ impl Transition {
         parts
     }
 
+    /// Counts what others gave back beside what we ordered.
     fn take_in_refunds(&mut self, at: usize, facts: &MoneyFacts) {
         let Some(paid) = self.after.payments.get_mut(at) else {
             return;
         };
-        let known = paid.returned.map_or(0, Money::minor);
-        let same = paid.amount.map(Money::currency) == Some(facts.refunded.currency());
-        if same && facts.refunded.minor() > known {
-            paid.returned = Some(facts.refunded);
+        let Some(amount) = paid.amount else {
+            return;
+        };
+        let zero = Money::zero(amount.currency());
+        let known = paid.by_others.unwrap_or(zero);
+        let now = facts.by_others.unwrap_or(zero);
+        let ordered = paid.returned.unwrap_or(zero).checked_sub(known);
+        let Ok(returned) = ordered.and_then(|ordered| ordered.checked_add(now)) else {
+            return;
+        };
+        if now != known {
+            paid.returned = Some(returned).filter(|returned| returned.minor() > 0);
+            paid.by_others = Some(now).filter(|now| now.minor() > 0);
         }
     }
 
@@ -540,6 +551,7 @@ impl Paid {
             amount: payment.amount,
             paid_at: payment.paid_at,
             returned: None,
+            by_others: None,
         }
     }
 

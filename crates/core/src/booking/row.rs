@@ -107,6 +107,9 @@ pub struct Paid {
     pub paid_at: DateTime<Utc>,
     /// How much of it went back, or was ordered to.
     pub returned: Option<Money>,
+    /// How much of that others gave back by hand; less again if it failed.
+    #[serde(default)]
+    pub by_others: Option<Money>,
 }
 
 /// Who of the staff did something, and when.

@@ -85,6 +85,7 @@ fn paid_in_full(payment_ref: &str) -> Paid {
         amount: Some(gbp(2000)),
         paid_at: hours(1),
         returned: None,
+        by_others: None,
     }
 }
 
@@ -110,11 +111,10 @@ fn staff() -> StaffOrder {
     }
 }
 
-fn reported(refunded: i64, by_others: bool, dispute: Option<DisputeStatus>) -> Command {
+fn reported(by_others: i64, dispute: Option<DisputeStatus>) -> Command {
     Command::SyncMoney(MoneyFacts {
         payment_ref: "pi_1".to_owned(),
-        refunded: gbp(refunded),
-        by_others,
+        by_others: (by_others > 0).then(|| gbp(by_others)),
         disputes: dispute
             .map(|it| ("du_1".to_owned(), it))
             .into_iter()
@@ -207,22 +207,22 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         (
             "SyncMoney: a part went back by hand",
-            reported(500, true, None),
+            reported(500, None),
             hours(2),
         ),
         (
             "SyncMoney: all went back by hand",
-            reported(2000, true, None),
+            reported(2000, None),
             hours(2),
         ),
         (
             "SyncMoney: disputed",
-            reported(0, false, Some(DisputeStatus::NeedsResponse)),
+            reported(0, Some(DisputeStatus::NeedsResponse)),
             hours(2),
         ),
         (
             "SyncMoney: an inquiry",
-            reported(0, false, Some(DisputeStatus::WarningNeedsResponse)),
+            reported(0, Some(DisputeStatus::WarningNeedsResponse)),
             hours(2),
         ),
         (

@@ -103,7 +103,7 @@ fn what_a_bank_disputes_does_not_go_back_with_the_hold_either() {
         payment("pi_1", Some(gbp(1500))),
         hours(1),
     );
-    let disputed = reported(0, false, Some(DisputeStatus::NeedsResponse));
+    let disputed = reported(0, Some(DisputeStatus::NeedsResponse));
     let disputed = apply(&short.after, disputed, hours(2));
     let released = apply(&disputed.after, Command::Release, hours(26));
     assert_eq!(released.after.state, State::Released);
@@ -160,7 +160,7 @@ fn a_refund_by_the_staff_is_made_once_for_each_amount_and_never_beyond_what_is_h
 
 #[test]
 fn a_dispute_freezes_the_deposit_until_it_is_won() {
-    let disputed = |status| reported(0, false, Some(status));
+    let disputed = |status| reported(0, Some(status));
     let frozen = apply(
         &booking(State::Confirmed),
         disputed(DisputeStatus::NeedsResponse),
@@ -227,4 +227,25 @@ fn a_page_that_is_open_elsewhere_is_closed_when_the_deposit_is_paid_or_no_longer
         hours(23),
     );
     assert!(!its_own.consequences.contains(&expire), "it is complete");
+}
+
+#[test]
+fn what_went_back_by_hand_counts_beside_our_orders_and_not_if_it_failed() {
+    let order = Command::Refund {
+        payment_ref: None,
+        amount: Some(gbp(500)),
+        order: staff(),
+    };
+    let ordered = apply(&booking(State::Confirmed), order, hours(1)).after;
+    let by_hand = apply(&ordered, reported(300, None), hours(2)).after;
+    assert_eq!(by_hand.kept(), gbp(1200));
+    let more = apply(&by_hand, reported(1500, None), hours(3));
+    assert_eq!(more.after.kept(), gbp(0));
+    let gone = Consequence::Handover(Reason::RefundedElsewhere, Some(by_hand.payments[0].clone()));
+    assert_eq!(more.consequences, [gone]);
+    assert!(more.after.is_frozen());
+    // All of what was done by hand failed later: as if it had never been.
+    let failed = apply(&more.after, reported(0, None), hours(4)).after;
+    assert_eq!(failed.payments, ordered.payments);
+    assert!(!failed.is_frozen());
 }
