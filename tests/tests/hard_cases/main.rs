@@ -2,6 +2,8 @@
 //! what the customer was told, the calendar and the cases.
 
 mod late_money;
+mod order;
+mod refunds;
 mod support;
 mod two_payments;
 mod wrong_money;

@@ -156,3 +156,17 @@ pub(crate) async fn try_to_deliver(town: &Town, job: &Value) -> Option<bool> {
     let answer = town.fleet.cloud.invoke(CASHIER, event).await.ok()?;
     Some(answer["batchItemFailures"] == json!([]))
 }
+
+/// How the provider answers the next refund.
+pub(crate) fn next_refund(town: &Town, status: &str) {
+    let body = json!({"status": status});
+    let (code, answer) = town.provider("POST", "/_sandbox/refunds/next", &body);
+    assert_eq!(code, 200, "{answer}");
+}
+
+/// Has a refund become something else at the provider.
+pub(crate) fn move_refund(town: &Town, refund_id: &str, status: &str) {
+    let path = format!("/_sandbox/refunds/{refund_id}/move");
+    let (code, answer) = town.provider("POST", &path, &json!({"status": status}));
+    assert_eq!(code, 200, "{answer}");
+}
