@@ -239,6 +239,9 @@ impl Town {
                 .iter()
                 .find(|it| it["payment_intent"] == payment_ref)?;
             let booking_id = session["metadata"]["booking_id"].as_str()?;
+            if !booking_id.starts_with("bkg_") {
+                return None;
+            }
             let booking = bookings
                 .iter()
                 .find(|row| row["booking_id"] == booking_id)
@@ -308,7 +311,7 @@ fn kept(booking: &Value, payment_ref: &str) -> i64 {
     let payments = booking["payments"].as_array().into_iter().flatten();
     let own = payments.filter(|paid| paid["payment_ref"] == payment_ref);
     let amount = |money: &Value| money["amount"].as_i64().unwrap_or_default();
-    own.map(|paid| amount(&paid["amount"]) - amount(&paid["returned"]))
+    own.map(|paid| (amount(&paid["amount"]) - amount(&paid["returned"])).max(0))
         .sum()
 }
 

@@ -328,17 +328,24 @@ impl Transition {
         self
     }
 
-    /// What goes back to the customer in this step, if anything does.
+    /// What goes back to the customer in this step, if anything does: of the deposit, or of foreign
+    /// money where that is all.
     pub fn refunded(&self) -> Option<Money> {
-        let mut sum: Option<Money> = None;
-        for consequence in &self.consequences {
-            if let Consequence::Refund(order) = consequence {
-                let before = sum.unwrap_or_else(|| Money::zero(order.amount.currency()));
-                // Refunds of one step are of one currency, and no more than was paid.
-                sum = before.checked_add(order.amount).ok();
-            }
-        }
-        sum
+        let amounts = || {
+            self.consequences.iter().filter_map(|it| match it {
+                Consequence::Refund(order) => Some(order.amount),
+                Consequence::Message(_)
+                | Consequence::Handover(..)
+                | Consequence::ExpireSession { .. } => None,
+            })
+        };
+        let deposit = self.after.deposit.currency();
+        let of_deposit = amounts().find(|amount| amount.currency() == deposit);
+        let currency = of_deposit.or_else(|| amounts().next())?.currency();
+        amounts()
+            .filter(|amount| amount.currency() == currency)
+            .try_fold(Money::zero(currency), Money::checked_add)
+            .ok()
     }
 }
 

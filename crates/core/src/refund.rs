@@ -153,7 +153,7 @@ pub struct Change {
     pub after: PaymentRow,
     pub what: &'static str,
     pub why: String,
-    pub case: Option<MoneyCase>,
+    pub cases: Vec<MoneyCase>,
 }
 
 /// What a person must hear of a payment's money.
@@ -220,9 +220,13 @@ fn collected(
     to.after.amount = amount;
     to.after.paid_at = Some(paid_at);
     to.after.expires_at = None;
-    // It was disputed before anybody knew whose it is.
-    let worst = row.disputes.iter().max_by_key(|(_, it)| it.status);
-    to.case = worst.map(|(id, dispute)| MoneyCase::disputed(id, dispute));
+    // Nobody could be told of these while the payment was nobody's.
+    let disputed = row.disputes.iter();
+    to.cases
+        .extend(disputed.map(|(id, dispute)| MoneyCase::disputed(id, dispute)));
+    let failed = row.refunds.iter().filter(|(_, it)| !it.progress.is_live());
+    to.cases
+        .extend(failed.map(|(key, _)| MoneyCase::refund(Reason::RefundFailed, key)));
     Ok(to)
 }
 
@@ -264,7 +268,7 @@ fn intend(row: &PaymentRow, order: RefundOrder, now: DateTime<Utc>) -> Result<Ch
     };
     if let Some((reason, code)) = obstacle {
         to.what = "refund not asked for";
-        to.case = Some(MoneyCase::refund(reason, &order.key));
+        to.cases.push(MoneyCase::refund(reason, &order.key));
         refund.progress = Progress::Refused;
         refund.failure = Some(code.to_owned());
         refund.look_at = None;
@@ -290,7 +294,8 @@ fn unanswered(row: &PaymentRow, key: &str, now: DateTime<Utc>) -> Result<Change,
     to.why = format!("{key}, {} times", after.tries);
     if is_old && !refund.escalated {
         after.escalated = true;
-        to.case = Some(MoneyCase::refund(Reason::RefundUnanswered, key));
+        to.cases
+            .push(MoneyCase::refund(Reason::RefundUnanswered, key));
     }
     to.after.refunds.insert(key.to_owned(), after);
     Ok(to)
@@ -306,7 +311,7 @@ fn refused(row: &PaymentRow, key: &str, code: String) -> Result<Change, Refusal>
     }
     let mut to = row.changing("refund refused");
     to.why = format!("{key}: {code}");
-    to.case = Some(MoneyCase::refund(Reason::RefundFailed, key));
+    to.cases.push(MoneyCase::refund(Reason::RefundFailed, key));
     let after = Refund {
         progress: Progress::Refused,
         failure: Some(code),
@@ -333,7 +338,7 @@ fn report(row: &PaymentRow, report: RefundReport, now: DateTime<Utc>) -> Result<
     });
     to.why = format!("{} of {}", report.refund_id, report.amount.decimal());
     if was_live && !progress.is_live() {
-        to.case = Some(MoneyCase::refund(Reason::RefundFailed, &key));
+        to.cases.push(MoneyCase::refund(Reason::RefundFailed, &key));
     }
     let after = Refund {
         amount: report.amount,
@@ -373,7 +378,7 @@ fn report_dispute(
         escalates || (known.status != merged.status && merged.status.is_over())
     });
     if is_news {
-        to.case = Some(MoneyCase::disputed(&dispute_id, &merged));
+        to.cases.push(MoneyCase::disputed(&dispute_id, &merged));
     }
     to.after.disputes.insert(dispute_id, merged);
     Ok(to)
@@ -544,7 +549,7 @@ impl PaymentRow {
             },
             what,
             why: String::new(),
-            case: None,
+            cases: Vec::new(),
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn money_step(
             correlation_id: origin.correlation_id,
         },
     );
-    let step = step.money_case(tables, change);
+    let step = step.money_cases(tables, change);
     let command = booking::Command::SyncMoney(change.after.facts());
     let synced = rows
         .booking
@@ -62,19 +62,22 @@ pub fn money_step(
 impl Step {
     /// Hands over what a person must hear of a change of money, if anything, and whose it is.
     #[must_use]
-    pub fn money_case(self, tables: &Tables, change: &Change) -> Self {
+    pub fn money_cases(mut self, tables: &Tables, change: &Change) -> Self {
         let payment = &change.after;
-        let (Some(case), Some(booking_id)) = (&change.case, &payment.booking_id) else {
+        let Some(booking_id) = &payment.booking_id else {
             return self;
         };
-        let facts = json!({
-            "payment_ref": payment.payment_ref,
-            "paid": payment.amount,
-            "refunds": payment.refunds,
-            "dispute": case.dispute,
-            "occasion": case.occasion,
-            "why": change.why,
-        });
-        self.hand_over(tables, booking_id, case.reason, facts)
+        for case in &change.cases {
+            let facts = json!({
+                "payment_ref": payment.payment_ref,
+                "paid": payment.amount,
+                "refunds": payment.refunds,
+                "dispute": case.dispute,
+                "occasion": case.occasion,
+                "why": change.why,
+            });
+            self = self.hand_over(tables, booking_id, case.reason, facts);
+        }
+        self
     }
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
-use super::{Booking, Funds, MessageKind, Paid, Reason, Refunds, Rejection, Session, Transition};
+use super::{
+    Booking, Funds, MessageKind, Paid, Reason, RefundReason, Refunds, Rejection, Session,
+    Transition,
+};
 use crate::local_time::stamp;
 
 pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
@@ -45,7 +48,9 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
             let mut to = booking.moving_to(Released, "released");
             to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
             to.free = booking.place.slot_keys.clone();
-            let to = to.refunding_parts().telling(MessageKind::Released);
+            let to = to
+                .refunding(RefundReason::Part, None)
+                .telling(MessageKind::Released);
             Ok(match booking.funds.as_ref().filter(|funds| funds.awaited) {
                 // The customer is done at the provider, and nobody has said what came of it.
                 Some(funds) => to.handing_over(Reason::FundsUnseen, Some(&funds.unseen(now))),

@@ -429,6 +429,13 @@ impl Booking {
         self.parts(Paid::kept, Some(amount))
     }
 
+    /// All that is here, of each payment in its own currency.
+    fn all_parts(&self) -> Vec<(usize, Money)> {
+        let payments = self.payments.iter().enumerate().rev();
+        let kept = payments.filter_map(|(at, paid)| Some((at, paid.kept()?)));
+        kept.filter(|(_, kept)| kept.minor() > 0).collect()
+    }
+
     /// Which payments make up `amount`, or all, of what there is of each in the deposit's currency.
     fn parts(
         &self,
@@ -569,21 +576,19 @@ impl Transition {
         self.then(Consequence::Refund(order))
     }
 
-    /// Gives back all that is here of a hold that ends, in whichever currency.
-    pub(super) fn refunding_parts(mut self) -> Self {
-        for at in (0..self.after.payments.len()).rev() {
-            let kept = self.after.payments.get(at).and_then(Paid::kept);
-            if let Some(kept) = kept.filter(|kept| kept.minor() > 0) {
-                self = self.giving_back(Some(at), kept, RefundReason::Part);
-            }
-        }
-        self
-    }
-
-    /// Gives back what is here of the deposit, up to `amount`, the newest payment first.
+    /// Gives back `amount` of what is here of the deposit, or all that came, foreign money included,
+    /// the newest payment first. Where a bank disputes it a person decides: a refund on top would
+    /// pay twice.
     pub(super) fn refunding(mut self, reason: RefundReason, amount: Option<Money>) -> Self {
-        let amount = amount.unwrap_or_else(|| self.after.kept());
-        for (at, part) in self.after.parts_of(amount) {
+        let parts = match amount {
+            Some(amount) => self.after.parts_of(amount),
+            None => self.after.all_parts(),
+        };
+        if let Some((at, _)) = parts.first().filter(|_| self.after.is_disputed()) {
+            let about = self.after.payments.get(*at).cloned();
+            return self.handing_over(Reason::RefundDue, about.as_ref());
+        }
+        for (at, part) in parts {
             self = self.giving_back(Some(at), part, reason);
         }
         self

@@ -34,20 +34,23 @@ pub(super) fn cancel(
             });
             to.after.cancelled_reason = Some(reason).filter(|reason| !reason.is_empty());
             let to = to.expiring_page(now).minding_funds(now);
-            // The bank has taken the money back, or may: a refund on top would pay twice.
+            // Where the whole deposit goes back, so does all else that came.
+            let amount = (refund != booking.kept()).then_some(refund);
+            let due = booking.is_disputed() && refund.minor() > 0;
+            let owed = if due {
+                refund
+            } else {
+                Money::zero(refund.currency())
+            };
+            let to = to
+                .refunding(RefundReason::Cancelled, amount)
+                .retaining(owed);
             // A booking of before payments were kept on it has its money only by name.
             let by_name = booking.payments.is_empty() && booking.payment_ref.is_some();
-            let to = if by_name || (booking.is_disputed() && refund.minor() > 0) {
-                to.handing_over(Reason::RefundDue, None).retaining(refund)
+            let to = if by_name {
+                to.handing_over(Reason::RefundDue, None)
             } else {
-                let nothing = Money::zero(refund.currency());
-                let to = match booking.state {
-                    Pending => to.refunding_parts(),
-                    Confirmed | Released | Cancelled | Applied | Forfeited => {
-                        to.refunding(RefundReason::Cancelled, Some(refund))
-                    }
-                };
-                to.retaining(nothing)
+                to
             };
             Ok(to.telling(MessageKind::Cancelled))
         }

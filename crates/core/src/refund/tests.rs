@@ -124,9 +124,10 @@ fn commands() -> Vec<(&'static str, Command)> {
 fn described(outcome: Result<Change, Refusal>) -> String {
     match outcome {
         Ok(change) => {
-            let case = change.case.as_ref().map_or(String::new(), |case| {
-                format!(", case {}", case.reason.as_str())
-            });
+            let cases = change.cases.iter();
+            let case: String = cases
+                .map(|case| format!(", case {}", case.reason.as_str()))
+                .collect();
             let back = change.after.refunded().map_or(0, Money::minor);
             format!("{}, {} back{case}", change.what, gbp(back).decimal())
         }
@@ -161,7 +162,7 @@ fn an_unanswered_refund_is_looked_up_ever_less_often_and_a_person_hears_of_it_on
         now = row.due_at().unwrap().max(now);
         let key = "k".to_owned();
         let change = decide(&row, Command::Unanswered { key }, now).unwrap();
-        cases.extend(change.case.map(|case| (case.reason, now)));
+        cases.extend(change.cases.iter().map(|case| (case.reason, now)));
         row = change.after;
         assert!(row.due_at().unwrap() - now <= TimeDelta::hours(6));
     }
@@ -201,7 +202,7 @@ fn what_the_bank_takes_is_not_given_back_on_top() {
     ] {
         let change = decide(&with([report(status)]), order("k", 2000), hours(3)).unwrap();
         assert_eq!(change.after.is_asked("k"), asks, "{status:?}");
-        let case = change.case.map(|case| case.reason);
+        let case = change.cases.first().map(|case| case.reason);
         assert_eq!(case, (!asks).then_some(Reason::RefundDue), "{status:?}");
     }
 }
@@ -217,7 +218,7 @@ fn a_dispute_is_news_when_it_opens_when_an_inquiry_becomes_one_and_when_it_is_ov
             dispute: dispute(status),
         };
         let change = decide(&row, command, hours(3)).unwrap();
-        news.extend(change.case.map(|case| case.occasion));
+        news.extend(change.cases.into_iter().map(|case| case.occasion));
         row = change.after;
     }
     let wanted = [
@@ -242,7 +243,8 @@ fn a_dispute_of_a_payment_that_nobody_knew_yet_is_told_when_it_is_claimed() {
         paid_at: hours(0),
     };
     let claimed = decide(&disputed, claim, hours(2)).unwrap();
-    assert_eq!(claimed.case.map(|case| case.reason), Some(Reason::Disputed));
+    assert_eq!(claimed.cases.len(), 1);
+    assert_eq!(claimed.cases[0].reason, Reason::Disputed);
     let known = claimed.after.facts().disputes;
     assert_eq!(known.len(), 1, "also where it is not known what came");
 }

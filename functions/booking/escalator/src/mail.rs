@@ -141,7 +141,7 @@ pub(crate) fn sentence(reason: Reason) -> &'static str {
             "The customer was done at the provider, and no event said whether the money came."
         }
         Reason::AttendanceUnmarked => "Nobody marked whether the customer came.",
-        Reason::RefundDue => "The booking was cancelled, and its deposit is disputed.",
+        Reason::RefundDue => "The booking is over and its deposit goes back, but it is disputed.",
         Reason::RefundFailed => "A refund was refused by the provider, or it failed afterwards.",
         Reason::RefundUnanswered => "The provider has not said for a day what became of a refund.",
         Reason::RefundedElsewhere => "The whole deposit went back by hand at the provider.",
@@ -160,7 +160,7 @@ fn outcome(reason: Reason) -> &'static str {
             "The money is with the provider. Nothing was refunded; decide and refund it there."
         }
         Reason::AmountMismatch => {
-            "The booking is not confirmed, and its slot stays held for now. Waive the rest, refund the payment, or let the customer pay what is missing; what came of the deposit goes back by itself if the hold ends."
+            "The booking is not confirmed, and its slot stays held for now. Waive the rest, refund the payment, or let the customer pay what is missing; what is known to have come goes back by itself if the hold ends."
         }
         Reason::FundsUnseen => {
             "The slot was given back. Look the payment up at the provider; if its event comes, it goes back by itself."

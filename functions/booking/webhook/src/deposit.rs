@@ -152,7 +152,7 @@ impl Webhook {
             let reconcile = CashierOrder::Reconcile { payment_ref };
             step = step.order_cashier(&self.tables, &order.booking_id, reconcile);
         }
-        let step = step.money_case(&self.tables, &change);
+        let step = step.money_cases(&self.tables, &change);
         let facts = change.after.facts();
         (step, transition.and(Command::SyncMoney(facts), now))
     }
