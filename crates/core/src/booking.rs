@@ -117,9 +117,11 @@ pub struct StaffOrder {
 pub enum Command {
     /// The provider collected money for it.
     ReceivePayment(Payment),
-    /// The customer is done at the provider, but the money takes days.
+    /// The customer is done at the provider, but the money takes days; or it is collected, and the
+    /// event that says so is still to come.
     AwaitFunds {
         payment_ref: String,
+        collected: bool,
     },
     /// The money that was to come will not.
     FailFunds {
@@ -154,6 +156,7 @@ pub enum Command {
     /// Move to slots that the step will hold.
     Reschedule {
         to: Place,
+        by: CancelledBy,
     },
     /// Make a payment page, or take up one whose making was not answered.
     IntendSession,
@@ -181,6 +184,8 @@ pub struct Transition {
     pub hold: Vec<String>,
     pub free: Vec<String>,
     pub consequences: Vec<Consequence>,
+    /// What a customer who lost the slot is offered instead; filled in by whoever sees the calendar.
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// Something that someone must do or hear of.
@@ -233,7 +238,10 @@ pub fn decide(
 ) -> Result<Transition, Rejection> {
     match command {
         Command::ReceivePayment(payment) => money::receive(booking, payment, now),
-        Command::AwaitFunds { payment_ref } => money::await_funds(booking, payment_ref, now),
+        Command::AwaitFunds {
+            payment_ref,
+            collected,
+        } => money::await_funds(booking, payment_ref, collected, now),
         Command::FailFunds { payment_ref } => money::fail_funds(booking, payment_ref, now),
         Command::SyncMoney(facts) => money::sync(booking, facts),
         Command::Refund {
@@ -253,7 +261,7 @@ pub fn decide(
             visit::reverse_forfeit(booking, refund, order, now)
         }
         Command::Cancel { by, reason } => moving::cancel(booking, by, reason, now),
-        Command::Reschedule { to } => moving::reschedule(booking, to, now),
+        Command::Reschedule { to, by } => moving::reschedule(booking, to, by, now),
         Command::IntendSession => pay_page::intend(booking, now),
         Command::RecordSession { attempt, opened } => pay_page::record(booking, attempt, opened),
         Command::SpendSession { attempt } => pay_page::spend(booking, attempt),
@@ -278,6 +286,7 @@ impl Booking {
             hold: Vec::new(),
             free: Vec::new(),
             consequences: Vec::new(),
+            other_times: Vec::new(),
         }
     }
 }
@@ -336,4 +345,4 @@ impl Transition {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -138,7 +138,19 @@ impl Step {
         for consequence in &transition.consequences {
             self = match consequence {
                 Consequence::Message(kind) => {
-                    self.message(tables, booking, *kind, transition.refunded())
+                    let other_times = match kind {
+                        MessageKind::LateRefund => transition.other_times.clone(),
+                        MessageKind::DepositRequest
+                        | MessageKind::Reminder
+                        | MessageKind::Confirmation
+                        | MessageKind::Released
+                        | MessageKind::Cancelled
+                        | MessageKind::Rescheduled
+                        | MessageKind::PaymentChecked
+                        | MessageKind::SecondRefund => Vec::new(),
+                    };
+                    let refund = transition.refunded();
+                    self.message_offering(tables, booking, *kind, refund, other_times)
                 }
                 Consequence::Handover(reason, about) => {
                     let facts = facts_of(booking, about.as_ref());
@@ -188,6 +200,17 @@ impl Step {
         kind: MessageKind,
         refund: Option<Money>,
     ) -> Self {
+        self.message_offering(tables, booking, kind, refund, Vec::new())
+    }
+
+    fn message_offering(
+        self,
+        tables: &Tables,
+        booking: &Booking,
+        kind: MessageKind,
+        refund: Option<Money>,
+        other_times: Vec<DateTime<Utc>>,
+    ) -> Self {
         let occasion = match kind {
             // These may happen more than once, and each time is news.
             MessageKind::Rescheduled
@@ -205,7 +228,7 @@ impl Step {
             kind,
             occasion,
             refund,
-            other_times: Vec::new(),
+            other_times,
         };
         let mut step = self;
         let payload = step

@@ -120,6 +120,13 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Returns a field of a form, the body read as a browser posts it.
+    pub fn form(&self, name: &str) -> Option<String> {
+        form_urlencoded::parse(&self.body)
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
     /// Reads the body as JSON.
     ///
     /// # Errors

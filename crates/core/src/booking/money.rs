@@ -178,6 +178,7 @@ fn give_back_whole(
 pub(super) fn await_funds(
     booking: &Booking,
     payment_ref: String,
+    collected: bool,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
     let same = |funds: &Funds| funds.payment_ref == payment_ref;
@@ -187,9 +188,13 @@ pub(super) fn await_funds(
     match booking.state {
         Pending => {
             let mut to = booking.staying("payment under way");
-            to.why = format!("payment {payment_ref} takes days");
-            let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
-            let until = (now + minutes(booking.policy.funds_within)).min(latest);
+            let what = if collected {
+                "is to be heard of"
+            } else {
+                "takes days"
+            };
+            to.why = format!("payment {payment_ref} {what}");
+            let until = funds_deadline(booking, collected, now);
             to.after.deposit_deadline = until.max(booking.deposit_deadline);
             to.after.remind_at = None;
             to.after.close_page();
@@ -202,6 +207,19 @@ pub(super) fn await_funds(
         state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
             Err(Rejection::Overtaken(state))
         }
+    }
+}
+
+/// Until when a slot waits for money. What the customer has paid needs no time before the start, and
+/// its event always gets the time that late money has.
+fn funds_deadline(booking: &Booking, collected: bool, now: DateTime<Utc>) -> DateTime<Utc> {
+    let policy = &booking.policy;
+    let starts_at = booking.place.starts_at;
+    let until = now + minutes(policy.funds_within);
+    if collected {
+        until.min(starts_at).max(now + minutes(policy.late_grace))
+    } else {
+        until.min(starts_at - minutes(policy.start_buffer))
     }
 }
 

@@ -10,6 +10,9 @@ use super::{
 use crate::local_time::stamp;
 use crate::money::{Money, Rounding};
 
+/// After so many moves a customer has to ask: each is a text that the venue pays for.
+const CUSTOMER_MOVES_MAX: u32 = 5;
+
 pub(super) fn cancel(
     booking: &Booking,
     by: CancelledBy,
@@ -32,7 +35,9 @@ pub(super) fn cancel(
             to.after.funds = None;
             let to = to.expiring_page(now);
             // The bank has taken the money back, or may: a refund on top would pay twice.
-            let to = if booking.is_disputed() && refund.minor() > 0 {
+            // A booking of before payments were kept on it has its money only by name.
+            let by_name = booking.payments.is_empty() && booking.payment_ref.is_some();
+            let to = if by_name || (booking.is_disputed() && refund.minor() > 0) {
                 to.handing_over(Reason::RefundDue, None)
             } else {
                 to.refunding(RefundReason::Cancelled, Some(refund))
@@ -47,6 +52,7 @@ pub(super) fn cancel(
 pub(super) fn reschedule(
     booking: &Booking,
     place: Place,
+    by: CancelledBy,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
     let old = &booking.place;
@@ -55,9 +61,18 @@ pub(super) fn reschedule(
         Pending | Confirmed if now >= old.starts_at || now >= place.starts_at => {
             Err(Rejection::TooLate)
         }
+        Pending | Confirmed if by == CancelledBy::Customer && !booking.customer_may_move(now) => {
+            Err(Rejection::TooLate)
+        }
         Pending | Confirmed => {
             let mut to = booking.staying("rescheduled");
-            to.why = format!("from {} {}", old.resource, stamp(old.starts_at));
+            to.why = format!(
+                "from {} {} by the {}",
+                old.resource,
+                stamp(old.starts_at),
+                by.as_str()
+            );
+            to.after.moves = booking.moves.saturating_add(1);
             to.hold = place
                 .slot_keys
                 .iter()
@@ -88,6 +103,18 @@ pub(super) fn reschedule(
 }
 
 impl Booking {
+    /// Whether the customer may move it without asking anybody: a few times, and while a cancellation
+    /// would be free. Later a move to a far day would be the way around the terms.
+    pub fn customer_may_move(&self, now: DateTime<Utc>) -> bool {
+        let starts_at = self.place.starts_at;
+        match self.state {
+            Pending | Confirmed if now >= starts_at || self.moves >= CUSTOMER_MOVES_MAX => false,
+            Pending => true,
+            Confirmed => self.policy.refund_percent(now, starts_at) == 100,
+            Released | Cancelled | Applied | Forfeited => false,
+        }
+    }
+
     /// What goes back if it is called off `now`: by the business all, by the customer what the
     /// policy says that the booking was made under; of a hold that was never confirmed, all.
     pub fn cancellation_refund(&self, by: CancelledBy, now: DateTime<Utc>) -> Money {

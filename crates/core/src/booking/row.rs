@@ -74,6 +74,12 @@ pub struct Booking {
     /// The language that the customer reads; the venue's own if not said.
     #[serde(default)]
     pub language: Option<String>,
+    /// When the customer agreed to the terms, where the form asked for that.
+    #[serde(default)]
+    pub consented_at: Option<DateTime<Utc>>,
+    /// How often it was moved.
+    #[serde(default)]
+    pub moves: u32,
     pub created_at: DateTime<Utc>,
     pub version: u64,
 }
@@ -302,6 +308,8 @@ impl Row for Booking {
             cancelled_reason,
             policy,
             language,
+            consented_at,
+            moves,
             created_at,
             version
         );

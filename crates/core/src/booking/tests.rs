@@ -32,7 +32,7 @@ fn place(resource: &str, starts_at: DateTime<Utc>) -> Place {
     }
 }
 
-fn booking(state: State) -> Booking {
+pub(crate) fn booking(state: State) -> Booking {
     let policy = Venue::from_json(BUILT_IN).unwrap().policy;
     let starts_at = Utc.with_ymd_and_hms(2026, 7, 11, 19, 0, 0).unwrap();
     let deposit_deadline =
@@ -70,6 +70,8 @@ fn booking(state: State) -> Booking {
         cancelled_reason: None,
         policy,
         language: None,
+        consented_at: None,
+        moves: 0,
         created_at: booked_at(),
         version: 3,
     }
@@ -194,6 +196,7 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
             "AwaitFunds",
             Command::AwaitFunds {
                 payment_ref: "pi_2".to_owned(),
+                collected: false,
             },
             hours(1),
         ),
@@ -299,12 +302,26 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         (
             "Reschedule",
-            Command::Reschedule { to: later.clone() },
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Business,
+            },
             hours(2),
         ),
         (
+            "Reschedule by the customer, when it is too late to cancel for nothing",
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Customer,
+            },
+            hours(240),
+        ),
+        (
             "Reschedule, after the start",
-            Command::Reschedule { to: later },
+            Command::Reschedule {
+                to: later,
+                by: CancelledBy::Business,
+            },
             hours(248),
         ),
         ("IntendSession", Command::IntendSession, hours(1)),
@@ -498,6 +515,7 @@ fn money_that_failed_before_it_was_awaited_does_not_hold_the_slot() {
         &failed,
         Command::AwaitFunds {
             payment_ref: "pi_2".to_owned(),
+            collected: false,
         },
         hours(2),
     );
@@ -576,6 +594,7 @@ fn a_customer_who_was_faster_than_the_closing_keeps_the_slot() {
         .unwrap();
     let paid = Command::AwaitFunds {
         payment_ref: "pi_1".to_owned(),
+        collected: true,
     };
     let waiting = decide(&closing.after, paid, hours(24)).ok().unwrap().after;
     let released = decide(&waiting, Command::Release, hours(25)).err();
@@ -645,4 +664,45 @@ fn what_differs_field_by_field_is_what_differs_in_the_whole_row() {
             assert!(!by_field.set.is_empty(), "{name}");
         }
     }
+}
+
+#[test]
+fn money_that_is_collected_is_waited_for_up_to_the_start_and_never_shorter_than_late_money() {
+    let await_at = |booking: &Booking, now: DateTime<Utc>| {
+        let command = Command::AwaitFunds {
+            payment_ref: "pi_1".to_owned(),
+            collected: true,
+        };
+        let awaited = decide(booking, command, now).ok().unwrap();
+        awaited.after.deposit_deadline
+    };
+    let mut booking = booking(State::Pending);
+    let starts_at = booking.place.starts_at;
+    // Booked so late that the deposit is due at the start itself.
+    booking.deposit_deadline = starts_at;
+    let hour = TimeDelta::hours(1);
+    assert_eq!(await_at(&booking, starts_at - hour), starts_at);
+    let grace = TimeDelta::minutes(booking.policy.late_grace.into());
+    assert_eq!(await_at(&booking, starts_at), starts_at + grace);
+}
+
+#[test]
+fn a_customer_moves_a_booking_a_few_times_and_not_around_the_terms() {
+    let starts_at = booking(State::Confirmed).place.starts_at;
+    let free_until = starts_at - TimeDelta::hours(24);
+    let mut booked = booking(State::Confirmed);
+    assert!(booked.customer_may_move(free_until));
+    assert!(!booked.customer_may_move(free_until + TimeDelta::seconds(1)));
+    for day in 1..=5 {
+        let to = place("table-4", starts_at + TimeDelta::days(day));
+        let by = CancelledBy::Customer;
+        let command = Command::Reschedule { to, by };
+        booked = decide(&booked, command, hours(2)).unwrap().after;
+    }
+    assert_eq!(booked.moves, 5);
+    let to = place("table-4", starts_at + TimeDelta::days(6));
+    let command = |by| Command::Reschedule { to: to.clone(), by };
+    let sixth = decide(&booked, command(CancelledBy::Customer), hours(2));
+    assert_eq!(sixth.err(), Some(Rejection::TooLate));
+    assert!(decide(&booked, command(CancelledBy::Business), hours(2)).is_ok());
 }

@@ -137,6 +137,9 @@ pub(crate) fn sentence(reason: Reason) -> &'static str {
         }
         Reason::AmountMismatch => "A payment is not the deposit that was asked for.",
         Reason::UnknownReference => "A payment names a booking that does not exist.",
+        Reason::FundsUnseen => {
+            "The customer was done at the provider, and no event said whether the money came."
+        }
         Reason::AttendanceUnmarked => "Nobody marked whether the customer came.",
         Reason::RefundDue => "The booking was cancelled, and its deposit is disputed.",
         Reason::RefundFailed => "A refund was refused by the provider, or it failed afterwards.",
@@ -158,6 +161,9 @@ fn outcome(reason: Reason) -> &'static str {
         }
         Reason::AmountMismatch => {
             "The booking is not confirmed, and its slot stays held for now. Waive the rest, refund the payment, or let the customer pay what is missing; what came of the deposit goes back by itself if the hold ends."
+        }
+        Reason::FundsUnseen => {
+            "The slot was given back. Look the payment up at the provider; if its event comes, it goes back by itself."
         }
         Reason::AttendanceUnmarked => "The deposit stays as it is until you mark the attendance.",
         Reason::RefundDue => "Nothing was refunded: the bank may take the money back by itself.",

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
-use paidonce_core::booking::Booking;
+use paidonce_core::booking::{Booking, Mark};
 use paidonce_core::local_time::{Instant, LocalTimeError, resolve, stamp};
+use paidonce_core::money::Money;
 use paidonce_core::step::read;
 use serde_json::{Map, Value, json};
 
@@ -41,8 +42,44 @@ pub(crate) fn view(booking: &Booking, caller: &Caller) -> Value {
         view["name"] = json!(booking.name);
         view["source"] = json!(booking.source);
         view["notes"] = json!(booking.notes);
+        view["language"] = json!(booking.language);
+        view["payments"] = payments(booking);
+        view["disputes"] = json!(booking.disputes);
+        view["kept"] = json!(booking.kept());
+        view["owed"] = json!(booking.owed());
+        view["waived"] = marked(booking.waived.as_ref(), booking.waived_reason.as_deref());
+        let reversal = booking.reversal.as_ref();
+        view["reversal"] = marked(
+            reversal.map(|it| &it.mark),
+            booking.reversal_reason.as_deref(),
+        );
+        if let Some(reversal) = reversal {
+            view["reversal"]["how"] = json!(if reversal.refund { "refund" } else { "credit" });
+            view["reversal"]["amount"] = json!(reversal.amount);
+        }
     }
     view
+}
+
+/// What came for a booking, and what of it went back.
+fn payments(booking: &Booking) -> Value {
+    let payments = booking.payments.iter().map(|paid| {
+        json!({
+            "payment_ref": paid.payment_ref,
+            "amount": paid.amount,
+            "paid_at": stamp(paid.paid_at),
+            "returned": paid.returned,
+        })
+    });
+    payments.collect()
+}
+
+/// What somebody of the staff did, when and why; null if nobody did.
+fn marked(mark: Option<&Mark>, reason: Option<&str>) -> Value {
+    mark.map_or(
+        Value::Null,
+        |mark| json!({"by": mark.by, "at": stamp(mark.at), "reason": reason}),
+    )
 }
 
 /// The fields of a JSON object, read one by one.
@@ -136,18 +173,45 @@ impl Fields {
             .ok_or_else(|| Problem::field(field, "out_of_range", &detail))
     }
 
+    /// Reads an amount as bookings show it: minor units and a currency, above zero.
+    pub(crate) fn money(&self, field: &'static str) -> Result<Option<Money>, Problem> {
+        let Some(value) = self.0.get(field).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        let amount = serde_json::from_value::<Money>(value.clone()).ok();
+        let detail = format!(
+            "`{field}` must be an amount above zero in minor units, such as {{\"amount\": 500, \"currency\": \"GBP\"}}."
+        );
+        amount
+            .filter(|amount| amount.minor() > 0)
+            .map(Some)
+            .ok_or_else(|| Problem::field(field, "bad_amount", &detail))
+    }
+
     pub(crate) fn truth(&self, field: &'static str) -> Result<bool, Problem> {
-        let detail = format!("`{field}` must be true or false.");
-        self.0
-            .get(field)
-            .and_then(Value::as_bool)
-            .ok_or_else(|| Problem::field(field, "not_a_truth", &detail))
+        self.optional_truth(field)?
+            .ok_or_else(|| not_a_truth(field))
+    }
+
+    pub(crate) fn optional_truth(&self, field: &'static str) -> Result<Option<bool>, Problem> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(truth)) => Ok(Some(*truth)),
+            Some(Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+                Err(not_a_truth(field))
+            }
+        }
     }
 }
 
 /// Whether a character steers instead of showing, or ends the line or the paragraph.
 fn breaks(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+fn not_a_truth(field: &'static str) -> Problem {
+    let detail = format!("`{field}` must be true or false.");
+    Problem::field(field, "not_a_truth", &detail)
 }
 
 /// Reads a start in the venue's wall time, or as an instant with an offset.

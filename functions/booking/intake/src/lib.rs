@@ -1,4 +1,5 @@
-//! `bdc-intake`: holds slots for new bookings, and takes the staff's marks, moves and cancellations.
+//! `bdc-intake`: holds slots for new bookings, takes the orders of the staff, and shows a customer the
+//! page behind the signed link on which a booking is moved and called off.
 //!
 //! Triggered by its Function URL. Touches slots, bookings, idempotency keys, outbox and audit; it
 //! reaches no provider, no model and no phone, so nothing slow happens while a customer waits.
@@ -7,9 +8,16 @@
 
 mod api;
 mod availability;
+mod carrying;
+mod claim;
+mod manage;
+mod manage_page;
 mod new_booking;
+mod orders;
 mod place;
+mod routes;
 mod staff;
+mod wish;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
@@ -18,10 +26,12 @@ use lambda_kit::{
     Tokens, bearer_token, serve,
 };
 use paidonce_core::booking_step::Tables;
+use paidonce_core::calendar::Calendar;
 use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::Value;
 
 use crate::api::no_such_booking;
+use crate::routes::{Call, Route};
 
 /// The largest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -31,6 +41,7 @@ const ID_BYTES_MAX: usize = 64;
 pub struct Intake {
     dynamodb: Client,
     tables: Tables,
+    calendar: Calendar,
     idempotency_table: String,
     tokens: SecretCache,
     link_key: SecretCache,
@@ -51,9 +62,12 @@ impl Function for Intake {
             cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
+        let dynamodb = Client::new(&setup.aws);
+        let calendar = Calendar::new(dynamodb.clone(), tables.slots.clone(), venue.zone);
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb,
             tables,
+            calendar,
             idempotency_table: environment.text("IDEMPOTENCY_TABLE"),
             tokens: SecretCache::new(&setup.aws, environment.text("TOKENS_SECRET")),
             link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),
@@ -71,32 +85,28 @@ impl Function for Intake {
 
 impl Intake {
     async fn respond(&self, request: &Request, now: DateTime<Utc>) -> Result<Reply, Failure> {
-        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-        let route = (request.method.as_str(), path.as_slice());
-        let known = matches!(
-            route,
-            (
-                "POST",
-                ["bookings"] | ["bookings", _, "attendance" | "cancel" | "reschedule"]
-            ) | ("GET", ["slots"] | ["bookings", _])
-        );
-        if !known {
-            return Err(Problem::new(404, "not_found", "There is nothing here.").into());
+        match Route::of(request) {
+            Some(Route::Guest(visit, id)) => self.manage(visit, id, request, now).await,
+            Some(Route::Api(call)) => self.answer_call(call, request, now).await,
+            None => Err(Problem::new(404, "not_found", "There is nothing here.").into()),
         }
+    }
+
+    async fn answer_call(
+        &self,
+        call: Call<'_>,
+        request: &Request,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
         let caller = self.caller(request, now).await?;
-        if let ["bookings", id, ..] = path.as_slice()
-            && id.len() > ID_BYTES_MAX
-        {
+        if call.booking_id().is_some_and(|id| id.len() > ID_BYTES_MAX) {
             return Err(no_such_booking().into());
         }
-        match route {
-            ("POST", ["bookings"]) => self.book(request, &caller, now).await,
-            ("GET", ["slots"]) => self.list_slots(request, now).await,
-            ("GET", ["bookings", id]) => self.show(id, &caller).await,
-            (_, ["bookings", id, order]) => {
-                self.staff_order(order, id, request, &caller, now).await
-            }
-            _ => Err(Problem::new(404, "not_found", "There is nothing here.").into()),
+        match call {
+            Call::Book => self.book(request, &caller, now).await,
+            Call::Slots => self.list_slots(request, now).await,
+            Call::Show(id) => self.show(id, &caller).await,
+            Call::Order(task, id) => self.staff_order(task, id, request, &caller, now).await,
         }
     }
 

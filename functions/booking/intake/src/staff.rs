@@ -1,81 +1,47 @@
-//! The orders of the staff: attendance, cancellation, another time.
+//! Carrying out the orders of the staff, and what they hear of it.
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
-use paidonce_core::booking::{Booking, CancelledBy, Command, Rejection, State};
-use paidonce_core::booking_step::Origin;
-use paidonce_core::carry_out::{Done, Order};
+use paidonce_core::booking::{Booking, CancelledBy, Rejection, State};
+use paidonce_core::carry_out::Done;
 use paidonce_core::local_time::stamp;
 use paidonce_core::step::read;
 use serde_json::json;
 
 use crate::Intake;
 use crate::api::{Fields, no_such_booking, start, view};
-
-/// How often other units are tried when the chosen ones were just taken.
-const PLACES_MAX: u32 = 4;
+use crate::carrying::By;
+use crate::orders::{self, Ordered, Task};
 
 impl Intake {
     pub(crate) async fn staff_order(
         &self,
-        order: &str,
+        task: Task,
         id: &str,
         request: &Request,
         caller: &Caller,
         now: DateTime<Utc>,
     ) -> Result<Reply, Failure> {
-        if !caller.is_staff() {
-            return Err(Problem::new(403, "staff_only", "This needs a staff token.").into());
-        }
+        staff_only(caller)?;
         let fields = Fields::of(request)?;
-        if order == "reschedule" {
-            return self.reschedule(id, &fields, caller, now).await;
-        }
-        let (command, command_id) = if order == "attendance" {
-            let attended = fields.truth("attended")?;
-            let marked_by = marked_by(&fields, caller)?;
-            (
-                Command::MarkAttendance {
-                    attended,
-                    marked_by,
-                },
-                format!("attendance:{id}:{attended}"),
-            )
-        } else {
-            let by = canceller(&fields)?;
-            let reason = fields.optional_lines("reason", 200)?.unwrap_or_default();
-            // Two cancellers are two orders: which of them was first decides about the refund.
-            let command_id = format!("cancel:{id}:{}", by.as_str());
-            (Command::Cancel { by, reason }, command_id)
+        let ordered = match task {
+            Task::Reschedule => return self.reschedule(id, &fields, caller, now).await,
+            Task::Attendance => orders::attendance(id, &fields, caller),
+            Task::Cancel => orders::cancel(id, &fields),
+            Task::Refund => orders::refund(id, &fields, caller),
+            Task::Waive => orders::waive(id, &fields, caller),
+            Task::Reverse => orders::reverse(id, &fields, caller),
         };
-        let done = self.order(command, command_id, caller, now, id).await?;
+        let Ordered {
+            command,
+            command_id,
+        } = ordered?;
+        let done = self
+            .order(id, command, command_id, &caller.name(), now)
+            .await?;
         Ok(reply(done, caller)?)
     }
 
-    async fn order(
-        &self,
-        command: Command,
-        command_id: String,
-        caller: &Caller,
-        now: DateTime<Utc>,
-        booking_id: &str,
-    ) -> Result<Done, Failure> {
-        let order = Order {
-            client: &self.dynamodb,
-            tables: &self.tables,
-            command,
-            command_id,
-            origin: Origin {
-                who: &format!("bdc-intake for {}", caller.name()),
-                correlation_id: booking_id,
-            },
-            now,
-            new_id: &|| self.entropy.ulid(now),
-        };
-        Ok(order.carry_out(booking_id).await?)
-    }
-
-    /// Moves a booking: the new slots are held and the old ones freed in one step.
     async fn reschedule(
         &self,
         id: &str,
@@ -90,55 +56,20 @@ impl Intake {
             .optional_text("resource", 40)?
             .unwrap_or_else(|| booking.place.resource.clone());
         let wanted = self.wanted(&resource, instant.utc, booking.party, now)?;
-        let mut place = self.place(wanted, 0, None);
-        if wanted.resource.capacity > 1 {
-            let free = self
-                .free_units(wanted.resource, &self.cells_of(wanted), id)
-                .await;
-            place = self.place(wanted, 0, Some(&free?));
-        }
-        for _ in 0..PLACES_MAX {
-            let Some(to) = place else {
-                break;
-            };
-            let command_id = format!("reschedule:{id}:{resource}:{}", stamp(instant.utc));
-            let done = self
-                .order(Command::Reschedule { to }, command_id, caller, now, id)
-                .await?;
-            match done {
-                Done::Taken(_) if wanted.resource.capacity > 1 => {
-                    let free = self
-                        .free_units(wanted.resource, &self.cells_of(wanted), id)
-                        .await;
-                    place = self.place(wanted, 0, Some(&free?));
-                }
-                done @ (Done::Moved(_)
-                | Done::Rejected(..)
-                | Done::Taken(_)
-                | Done::Missing
-                | Done::Contended) => {
-                    return Ok(reply(done, caller)?);
-                }
-            }
-        }
-        Err(taken().into())
+        let by = By {
+            who: &caller.name(),
+            side: CancelledBy::Business,
+        };
+        let done = self.move_to(id, wanted, by, now).await?;
+        Ok(reply(done, caller)?)
     }
 }
 
-fn marked_by(fields: &Fields, caller: &Caller) -> Result<String, Problem> {
-    Ok(fields
-        .optional_text("by", 40)?
-        .unwrap_or_else(|| caller.name()))
-}
-
-fn canceller(fields: &Fields) -> Result<CancelledBy, Problem> {
-    match fields.optional_text("by", 20)?.as_deref() {
-        None | Some("customer") => Ok(CancelledBy::Customer),
-        Some("business") => Ok(CancelledBy::Business),
-        Some(_) => {
-            let detail = "`by` must be `customer` or `business`.";
-            Err(Problem::field("by", "unknown_canceller", detail))
-        }
+/// Refuses everybody but the staff.
+pub(crate) fn staff_only(caller: &Caller) -> Result<(), Problem> {
+    match caller {
+        Caller::Staff(_) => Ok(()),
+        Caller::Source(_) => Err(Problem::new(403, "staff_only", "This needs a staff token.")),
     }
 }
 

@@ -1,0 +1,9 @@
+//! What customers and staff can do with a booking, how much of it, and what proves it afterwards.
+
+mod fields;
+mod late_money;
+mod limits;
+mod manage;
+mod repeats;
+mod staff_money;
+mod support;
