@@ -37,8 +37,8 @@ use crate::money::Money;
 
 pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
-    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, Mark, OpenedSession, Paid,
-    Place, Reversal, Session, due_shard,
+    Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Funds, Mark,
+    OpenedSession, Paid, Place, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -22,6 +22,8 @@ use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
 pub use crate::write::{ReadError, WriteError, read, write};
+/// A row that does not fit its type.
+pub use serde_dynamo::Error as RowError;
 
 /// A row as DynamoDB has it.
 pub type Item = HashMap<String, AttributeValue>;

@@ -36,6 +36,7 @@
 mod clock;
 mod cloud;
 mod disorder;
+mod door;
 mod error;
 mod faults;
 mod filter;

@@ -80,6 +80,8 @@ impl Funds {
             amount: None,
             paid_at: now,
             returned: None,
+            counted: None,
+            retained: None,
         }
     }
 }

@@ -38,9 +38,11 @@ pub(super) fn cancel(
             // A booking of before payments were kept on it has its money only by name.
             let by_name = booking.payments.is_empty() && booking.payment_ref.is_some();
             let to = if by_name || (booking.is_disputed() && refund.minor() > 0) {
-                to.handing_over(Reason::RefundDue, None)
+                to.handing_over(Reason::RefundDue, None).retaining(refund)
             } else {
+                let nothing = Money::zero(refund.currency());
                 to.refunding(RefundReason::Cancelled, Some(refund))
+                    .retaining(nothing)
             };
             Ok(to.telling(MessageKind::Cancelled))
         }

@@ -87,6 +87,8 @@ fn paid_in_full(payment_ref: &str) -> Paid {
         amount: Some(gbp(2000)),
         paid_at: hours(1),
         returned: None,
+        counted: None,
+        retained: None,
     }
 }
 

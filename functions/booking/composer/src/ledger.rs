@@ -110,12 +110,10 @@ impl Composer {
         let step = Step::new(id, format!("{}:{attempt}:{id}", job.event_id), now);
         let step = match channel {
             Channel::Text { phone, parts } => {
+                let salt = self.privacy_salt.get(now).await?;
                 let max = self.venue.sms.parts_per_day_max;
-                step.unless_opted_out(&self.optout_table, phone).spend_sms(
-                    &self.idempotency_table,
-                    parts,
-                    max,
-                )
+                step.unless_opted_out(&self.optout_table, phone, salt.current())
+                    .spend_sms(&self.idempotency_table, parts, max)
             }
             Channel::Mail(_) => step,
         };

@@ -43,6 +43,7 @@ pub struct Composer {
     /// Has the day's count of texts.
     idempotency_table: String,
     link_key: SecretCache,
+    privacy_salt: SecretCache,
     pay_url: String,
     manage_url: String,
     model_id: String,
@@ -82,6 +83,7 @@ impl Function for Composer {
             optout_table: environment.text("OPTOUT_TABLE"),
             idempotency_table: environment.text("IDEMPOTENCY_TABLE"),
             link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),
+            privacy_salt: SecretCache::new(&setup.aws, environment.text("PRIVACY_SECRET")),
             pay_url: environment.text("PAY_URL"),
             manage_url: environment.text("MANAGE_URL"),
             model_id: environment.text("MODEL_ID"),
