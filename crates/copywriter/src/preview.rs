@@ -53,7 +53,7 @@ impl Preview {
 pub fn preview(kind: Kind, language: Language, facts: &Facts, link: Option<&str>) -> Preview {
     let words = plain(kind, language, facts);
     let message = fit(&words, kind, language, facts, link)
-        .unwrap_or_else(|_| compose(&words, kind, language, link));
+        .unwrap_or_else(|_| compose(&words, kind, language, facts, link));
     Preview {
         encoding: message.size.encoding,
         units: message.size.units,
@@ -66,9 +66,9 @@ pub fn preview(kind: Kind, language: Language, facts: &Facts, link: Option<&str>
 pub fn previews(venue: &Venue, now: DateTime<Utc>) -> Vec<(Kind, Language, Preview)> {
     let mut previews = Vec::new();
     for kind in Kind::ALL {
-        let link = link_purpose(kind).map(sample_link);
         for language in Language::ALL {
             let facts = sample_facts(kind, language, venue, now);
+            let link = link_purpose(kind, &facts).map(sample_link);
             let preview = preview(kind, language, &facts, link.as_deref());
             previews.push((kind, language, preview));
         }

@@ -9,6 +9,9 @@ use crate::support::*;
 
 const ESCALATOR: &str = "bdc-escalator";
 
+/// Ten minutes before the digest, since a night has many sweeps.
+const SHORTLY_BEFORE: &str = "2026-07-10T06:50:00Z";
+
 fn start() -> Value {
     json!({"kind": "digest"})
 }
@@ -153,7 +156,7 @@ async fn nothing_is_sent_and_nothing_written_on_a_day_without_cases() {
 
 #[tokio::test]
 async fn a_case_that_a_hand_closed_is_not_told_though_it_left_it_in_the_index() {
-    let town = Town::new();
+    let town = Town::at(SHORTLY_BEFORE);
     case(&town, "bkg_1", "late_payment").await;
     let key = ("case_id", "bkg_1#late_payment");
     set(&town, "bdc-cases", key, "status", "CLOSED").await;
@@ -163,7 +166,7 @@ async fn a_case_that_a_hand_closed_is_not_told_though_it_left_it_in_the_index() 
 
 #[tokio::test]
 async fn a_digest_lists_a_hundred_cases_and_counts_the_rest() {
-    let town = Town::new();
+    let town = Town::at(SHORTLY_BEFORE);
     for nth in 0..103 {
         case(&town, &format!("bkg_{nth}"), "late_payment").await;
     }
@@ -193,7 +196,7 @@ async fn a_digest_names_nobody() {
 #[tokio::test]
 async fn any_fault_at_any_call_ends_in_a_digest_that_the_team_got() {
     let calls = {
-        let town = Town::new();
+        let town = Town::at(SHORTLY_BEFORE);
         case(&town, "bkg_1", "late_payment").await;
         town.forget_calls();
         town.advance_to("2026-07-10T07:01:00Z").await;
@@ -211,7 +214,7 @@ async fn any_fault_at_any_call_ends_in_a_digest_that_the_team_got() {
         let same = calls[..=index].iter().filter(|call| *call == operation);
         let nth = u32::try_from(same.count()).unwrap();
         for fault in FaultKind::ALL {
-            let town = Town::new();
+            let town = Town::at(SHORTLY_BEFORE);
             case(&town, "bkg_1", "late_payment").await;
             let rule = FaultRule::once(ESCALATOR, operation, fault).nth(nth);
             town.fleet.cloud.faults().add(rule.clone());

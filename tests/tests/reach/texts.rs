@@ -66,3 +66,25 @@ async fn a_confirmation_ends_with_a_link_to_manage_the_booking_until_it_starts()
     let to_pay = verify(Purpose::Pay, "2026-07-11T12:00:00Z");
     assert_eq!(to_pay, Err(LinkError::Forged));
 }
+
+#[tokio::test]
+async fn a_move_before_the_deposit_was_paid_ends_with_a_link_to_pay_it_until_the_new_start() {
+    let town = Town::new();
+    let booked = town.pending().await;
+    ordered(
+        &town,
+        &booked,
+        "reschedule",
+        json!({"starts_at": "2026-07-14T18:00"}),
+    )
+    .await;
+    assert_eq!(town.kinds(), ["deposit_request", "rescheduled"]);
+    let text = town.texts().remove(1).text;
+    assert!(
+        text.contains("Please pay the £20.00 deposit by Fri 10 Jul 13:00"),
+        "{text}"
+    );
+    let link = text.lines().last().unwrap();
+    assert_eq!(town.press_pay(link).await.status, 303);
+    assert_ne!(link, booked.pay_url(), "that one ends with the old start");
+}
