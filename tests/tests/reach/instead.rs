@@ -176,6 +176,25 @@ async fn a_mail_that_the_service_refused_is_tried_again_and_sent_once() {
 }
 
 #[tokio::test]
+async fn the_mail_client_never_repeats_a_call_by_itself() {
+    for fault in [
+        FaultKind::NotSent,
+        FaultKind::AnswerLost,
+        FaultKind::Throttled,
+        FaultKind::InternalError,
+    ] {
+        let town = Town::new();
+        says(&town, "STOP").await;
+        let rule = FaultRule::once(COMPOSER, "SendEmail", fault).times(9);
+        town.fleet.cloud.faults().add(rule);
+        booked(&town, &with_email(&town)).await;
+        let calls = town.calls(COMPOSER).into_iter();
+        let sent = calls.filter(|call| call == "SendEmail");
+        assert_eq!(sent.count(), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn any_fault_at_any_call_ends_in_one_mail_or_one_case() {
     let calls = {
         let town = Town::new();
