@@ -39,10 +39,16 @@ pub struct TooLong {
 /// for stands before it, unless the words say so already.
 ///
 /// Nothing is cut here, whatever the size: see [`fit`].
-pub fn compose(words: &str, kind: Kind, language: Language, link: Option<&str>) -> Message {
+pub fn compose(
+    words: &str,
+    kind: Kind,
+    language: Language,
+    facts: &Facts,
+    link: Option<&str>,
+) -> Message {
     let words = sms::normalise(words.trim());
     let text = match link {
-        Some(link) => format!("{words}\n{}{link}", lead(kind, language)),
+        Some(link) => format!("{words}\n{}{link}", lead(kind, language, facts)),
         None => words,
     };
     Message {
@@ -81,7 +87,7 @@ pub fn fit(
     ];
     let mut parts = 0;
     for wording in wordings {
-        let message = compose(&wording(), kind, language, link);
+        let message = compose(&wording(), kind, language, facts, link);
         if message.size.parts <= PARTS_MAX {
             return Ok(message);
         }
@@ -111,7 +117,13 @@ mod tests {
     #[test]
     fn a_link_to_manage_a_booking_says_what_it_is_for() {
         let ends = Language::ALL.map(|language| {
-            let message = compose("Thank you.", Kind::Confirmation, language, Some(LINK));
+            let message = compose(
+                "Thank you.",
+                Kind::Confirmation,
+                language,
+                &sample(),
+                Some(LINK),
+            );
             let (_, end) = message.text.split_once('\n').unwrap();
             end.replace(LINK, "LINK")
         });
@@ -127,7 +139,9 @@ mod tests {
 
     #[test]
     fn the_link_stands_alone_on_the_last_line() {
-        let request = |words, link| compose(words, Kind::DepositRequest, Language::En, link);
+        let facts = sample();
+        let request =
+            |words, link| compose(words, Kind::DepositRequest, Language::En, &facts, link);
         let message = request(" Please pay – thank you. ", Some(LINK));
         assert_eq!(message.text, format!("Please pay - thank you.\n{LINK}"));
         assert_eq!(

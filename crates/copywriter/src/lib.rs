@@ -27,7 +27,7 @@ pub use paidonce_core::booking::MessageKind as Kind;
 pub use paidonce_core::language::Language;
 pub use plain::plain;
 pub use preview::{Preview, preview, previews, sample_facts};
-pub use when::when;
+pub use when::{amount, when};
 
 /// Everything that a message may say. All of it is ours but the name, which the customer wrote.
 #[derive(Clone, PartialEq, Eq)]

@@ -128,7 +128,7 @@ mod tests {
             rescheduled
               The Copper Kettle: Hi Mary O'Neil, your table for 4 has moved to Sat 11 Jul 20:00. Please pay the £20.00 deposit by Fri 10 Jul 18:00, or we have to let it go. Ref K7QM2.
             payment_checked
-              The Copper Kettle: Hi Mary O'Neil, a payment for your table for 4 on Sat 11 Jul 20:00 has come that we have to look into. We will get in touch with you. Ref K7QM2.
+              The Copper Kettle: Hi Mary O'Neil, we got a payment for your table for 4 on Sat 11 Jul 20:00 that we have to look into. We will get in touch with you. Ref K7QM2.
             late_refund
               The Copper Kettle: Hi Mary O'Neil, sorry, your payment came after we had to let your table for 4 on Sat 11 Jul 20:00 go. You are welcome to book again. Ref K7QM2.
             second_refund
@@ -152,7 +152,7 @@ mod tests {
             rescheduled
               The Copper Kettle: Hi Mary O'Neil, your table for 4 has moved to Sat 11 Jul 20:00. Please pay the £20.00 deposit by Fri 10 Jul 18:00, or we have to let it go. Ref K7QM2.
             payment_checked
-              The Copper Kettle: Hi Mary O'Neil, a payment for your table for 4 on Sat 11 Jul 20:00 has come that we have to look into. We will get in touch with you. Ref K7QM2.
+              The Copper Kettle: Hi Mary O'Neil, we got a payment for your table for 4 on Sat 11 Jul 20:00 that we have to look into. We will get in touch with you. Ref K7QM2.
             late_refund
               The Copper Kettle: Hi Mary O'Neil, sorry, your payment came after we had to let your table for 4 on Sat 11 Jul 20:00 go. £15.00 is on its way back to you. Free right now: Sat 11 Jul 18:00, Sat 11 Jul 21:30. Ref K7QM2.
             second_refund
@@ -244,7 +244,7 @@ mod tests {
             rescheduled
               The Copper Kettle: your table for 4 has moved to Sat 11 Jul 20:00. Ref K7QM2.
             payment_checked
-              The Copper Kettle: a payment for your table for 4 on Sat 11 Jul 20:00 has come that we have to look into. We will get in touch with you. Ref K7QM2.
+              The Copper Kettle: we got a payment for your table for 4 on Sat 11 Jul 20:00 that we have to look into. We will get in touch with you. Ref K7QM2.
             late_refund
               The Copper Kettle: sorry, your payment came after we had to let your table for 4 on Sat 11 Jul 20:00 go. You are welcome to book again. Ref K7QM2.
             second_refund
@@ -325,9 +325,9 @@ mod tests {
         };
         for language in Language::ALL {
             for kind in Kind::ALL {
-                let link = crate::link_purpose(kind).map(|_| "x".repeat(145));
+                let link = crate::link_purpose(kind, &facts).map(|_| "x".repeat(145));
                 let words = plain(kind, language, &facts);
-                let size = crate::compose(&words, kind, language, link.as_deref()).size;
+                let size = crate::compose(&words, kind, language, &facts, link.as_deref()).size;
                 assert_eq!(size.encoding, Encoding::Gsm7, "{words}");
                 assert!(size.parts <= 3, "{} units: {words}", size.units);
             }

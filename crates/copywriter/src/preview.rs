@@ -8,7 +8,7 @@ use paidonce_core::money::{Money, MoneyError};
 use paidonce_core::sms::Encoding;
 use paidonce_core::venue::Venue;
 
-use crate::{Facts, Kind, Language, compose, fit, link_purpose, plain, when};
+use crate::{Facts, Kind, Language, amount, compose, fit, link_purpose, plain, when};
 
 /// As long as a deployed link is: the address of a function, the booking and the signature.
 const SAMPLE_HOST: &str = "https://abcdefghijklmnopqrstuvwxyz012345.lambda-url.eu-west-2.on.aws/";
@@ -53,7 +53,7 @@ impl Preview {
 pub fn preview(kind: Kind, language: Language, facts: &Facts, link: Option<&str>) -> Preview {
     let words = plain(kind, language, facts);
     let message = fit(&words, kind, language, facts, link)
-        .unwrap_or_else(|_| compose(&words, kind, language, link));
+        .unwrap_or_else(|_| compose(&words, kind, language, facts, link));
     Preview {
         encoding: message.size.encoding,
         units: message.size.units,
@@ -66,9 +66,9 @@ pub fn preview(kind: Kind, language: Language, facts: &Facts, link: Option<&str>
 pub fn previews(venue: &Venue, now: DateTime<Utc>) -> Vec<(Kind, Language, Preview)> {
     let mut previews = Vec::new();
     for kind in Kind::ALL {
-        let link = link_purpose(kind).map(sample_link);
         for language in Language::ALL {
             let facts = sample_facts(kind, language, venue, now);
+            let link = link_purpose(kind, &facts).map(sample_link);
             let preview = preview(kind, language, &facts, link.as_deref());
             previews.push((kind, language, preview));
         }
@@ -81,8 +81,8 @@ pub fn sample_facts(kind: Kind, language: Language, venue: &Venue, now: DateTime
     let label = venue.resources.first().map(|resource| &resource.label);
     let starts_at = now + TimeDelta::days(2);
     let when = |at| when(at, venue.zone, language);
-    let amount = Money::new(SAMPLE_MINOR, venue.currency)
-        .map(Money::display)
+    let deposit = Money::new(SAMPLE_MINOR, venue.currency)
+        .map(|money| amount(money, language))
         .ok();
     let (pays_back, is_late) = match kind {
         Kind::LateRefund => (true, true),
@@ -104,8 +104,8 @@ pub fn sample_facts(kind: Kind, language: Language, venue: &Venue, now: DateTime
         deadline: kind
             .asks_for_deposit()
             .then(|| when(starts_at - TimeDelta::days(1))),
-        deposit: amount.clone(),
-        refund: amount.filter(|_| pays_back),
+        deposit: deposit.clone(),
+        refund: deposit.filter(|_| pays_back),
         other_times: later.filter(|_| is_late).collect(),
         booking: "0K7QM".to_owned(),
     }

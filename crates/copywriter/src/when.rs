@@ -1,9 +1,10 @@
-//! Dates as a customer reads them, in the language of the message.
+//! Dates and amounts as a customer reads them, in the language of the message.
 
 use chrono::offset::LocalResult;
 use chrono::{DateTime, Datelike, TimeZone, Utc};
 use chrono_tz::Tz;
 use paidonce_core::local_time::human;
+use paidonce_core::money::Money;
 
 use crate::Language;
 
@@ -25,6 +26,19 @@ pub fn when(utc: DateTime<Utc>, zone: Tz, language: Language) -> String {
         Language::En => human(utc, zone),
         Language::De => named(utc, zone, &DAYS_DE, &MONTHS_DE, "."),
         Language::Fr => named(utc, zone, &DAYS_FR, &MONTHS_FR, ""),
+    }
+}
+
+/// Returns an amount such as `£20.00`, or `20,00 £` in German and French.
+pub fn amount(money: Money, language: Language) -> String {
+    let english = money.display();
+    match language {
+        Language::En => english,
+        Language::De | Language::Fr => {
+            let number = money.decimal();
+            let sign = english.strip_suffix(&number).unwrap_or_default().trim();
+            format!("{} {sign}", number.replace('.', ","))
+        }
     }
 }
 
@@ -59,6 +73,20 @@ mod tests {
             said,
             ["Sat 11 Jul 20:00", "Sa 11. Jul 20:00", "sam 11 juil 20:00"]
         );
+    }
+
+    #[test]
+    fn an_amount_is_written_as_in_its_language() {
+        let said = |minor: i64, code: &str| {
+            let money = serde_json::json!({"amount": minor, "currency": code});
+            let money: Money = serde_json::from_value(money).unwrap();
+            Language::ALL.map(|language| amount(money, language))
+        };
+        assert_eq!(said(2000, "GBP"), ["£20.00", "20,00 £", "20,00 £"]);
+        assert_eq!(said(1250, "EUR"), ["€12.50", "12,50 €", "12,50 €"]);
+        assert_eq!(said(500, "JPY"), ["¥500", "500 ¥", "500 ¥"]);
+        let francs = ["CHF 20.00", "20,00 CHF", "20,00 CHF"];
+        assert_eq!(said(2000, "CHF"), francs);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(crate) struct Cloud {
     pub(crate) script: Mutex<Script>,
     /// Phones that said STOP to their carrier, which told us nothing.
     pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,
+    /// Phones that the SMS service takes no text for.
+    pub(crate) refused_phones: Mutex<BTreeSet<String>>,
     pub(crate) dice: Dice,
     pub(crate) invocations: AtomicU64,
 }
@@ -87,11 +89,11 @@ impl Cloud {
     }
 
     pub(crate) fn carrier_opted_out(&self, phone: &str) -> bool {
-        let opted_out = self
-            .carrier_optouts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        opted_out.contains(phone)
+        has(&self.carrier_optouts, phone)
+    }
+
+    pub(crate) fn refuses_phone(&self, phone: &str) -> bool {
+        has(&self.refused_phones, phone)
     }
 
     /// Checks a function's role, and notes what was used or denied.
@@ -249,6 +251,11 @@ impl Cloud {
             "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
         })
     }
+}
+
+fn has(phones: &Mutex<BTreeSet<String>>, phone: &str) -> bool {
+    let phones = phones.lock().unwrap_or_else(PoisonError::into_inner);
+    phones.contains(phone)
 }
 
 fn digest_hex(text: &str) -> String {

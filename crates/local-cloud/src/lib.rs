@@ -272,6 +272,16 @@ impl LocalCloud {
             .insert(phone.to_owned());
     }
 
+    /// A phone that the SMS service takes no text for, as it does with a kind of number that it can't
+    /// reach.
+    pub fn refuse_texts_to(&self, phone: &str) {
+        self.0
+            .refused_phones
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(phone.to_owned());
+    }
+
     fn last_sms_to(&self, phone: &str) -> Option<String> {
         let last = |messages: &Vec<Message>| {
             let to_phone = |message: &&Message| message.channel == "sms" && message.to == phone;

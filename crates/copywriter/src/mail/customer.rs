@@ -15,7 +15,7 @@ pub fn message_mail(
 ) -> Mail {
     let words = words.trim();
     let text = match link {
-        Some(link) => format!("{words}\n\n{}{link}\n", lead(kind, language)),
+        Some(link) => format!("{words}\n\n{}{link}\n", lead(kind, language, facts)),
         None => format!("{words}\n"),
     };
     let about = subject(kind, language);

@@ -41,7 +41,7 @@ pub(super) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         },
         None => {
             let phone = member("PhoneNumber");
-            if !is_e164(phone) {
+            if !is_e164(phone) || cloud.refuses_phone(phone) {
                 return request.error(400, "InvalidParameter", "Invalid parameter: PhoneNumber");
             }
             let id = cloud.new_id("sms");

@@ -1,6 +1,6 @@
 //! What a message may say of a booking.
 
-use copywriter::{Facts, Language, when};
+use copywriter::{Facts, Language, amount, when};
 use paidonce_core::booking::{Booking, MessageKind, State};
 use paidonce_core::booking_step::MessageJob;
 use paidonce_core::money::Money;
@@ -30,6 +30,7 @@ pub(crate) fn language_of(booking: &Booking, of_venue: Language) -> Language {
 
 pub(crate) fn of(booking: &Booking, venue: &str, order: &MessageJob, language: Language) -> Facts {
     let when = |at| when(at, booking.place.zone, language);
+    let amount = |money: Money| amount(money, language);
     let unpaid = booking.state == State::Pending;
     Facts {
         venue: venue.to_owned(),
@@ -38,8 +39,8 @@ pub(crate) fn of(booking: &Booking, venue: &str, order: &MessageJob, language: L
         what: booking.place.label.clone(),
         starts: when(booking.place.starts_at),
         deadline: unpaid.then(|| when(booking.deposit_deadline)),
-        deposit: deposit(booking).map(Money::display),
-        refund: order.refund.map(Money::display),
+        deposit: deposit(booking).map(amount),
+        refund: order.refund.map(amount),
         other_times: order.other_times.iter().map(|at| when(*at)).collect(),
         booking: short_reference(&booking.booking_id),
     }

@@ -164,7 +164,7 @@ impl Composer {
         let language = facts::language_of(booking, self.venue.language);
         let facts = facts::of(booking, &self.venue.name, &job.order, language);
         let words = self.words(booking, job, language, &facts).await;
-        let link = self.link(booking, job, now).await?;
+        let link = self.link(booking, job, &facts, now).await?;
         Ok(Wording {
             language,
             facts,
@@ -201,9 +201,10 @@ impl Composer {
         &self,
         booking: &Booking,
         job: &Job,
+        facts: &Facts,
         now: DateTime<Utc>,
     ) -> Result<Option<String>, Failure> {
-        let Some(purpose) = copywriter::link_purpose(job.order.kind) else {
+        let Some(purpose) = copywriter::link_purpose(job.order.kind, facts) else {
             return Ok(None);
         };
         let base = match purpose {
