@@ -15,6 +15,7 @@ pub mod case;
 pub mod dispute;
 pub mod due;
 pub mod email;
+pub mod evidence;
 pub mod holds;
 pub mod idempotency;
 pub mod language;

@@ -172,7 +172,7 @@ fn standing(booking: &Booking, now: DateTime<Utc>) -> String {
         State::Confirmed if booking.waived.is_some() => {
             "Confirmed. You do not need to pay a deposit.".to_owned()
         }
-        State::Confirmed => format!("Confirmed. {}", terms::cancellation(booking)),
+        State::Confirmed => "Confirmed: your deposit is paid.".to_owned(),
         State::Cancelled => sent_back(booking),
         State::Released => {
             "The deposit was not paid in time, so we gave the place to others. Please book again."

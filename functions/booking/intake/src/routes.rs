@@ -21,6 +21,7 @@ pub(crate) enum Call<'a> {
     Slots,
     Show(&'a str),
     Order(Task, &'a str),
+    Evidence(&'a str),
 }
 
 impl<'a> Route<'a> {
@@ -34,6 +35,7 @@ impl<'a> Route<'a> {
             ("POST", ["bookings"]) => Call::Book,
             ("GET", ["slots"]) => Call::Slots,
             ("GET", ["bookings", id]) => Call::Show(id),
+            ("GET", ["bookings", id, "evidence"]) => Call::Evidence(id),
             ("POST", ["bookings", id, order]) => Call::Order(Task::named(order)?, id),
             _ => return None,
         };
@@ -46,7 +48,7 @@ impl<'a> Call<'a> {
     pub(crate) fn booking_id(self) -> Option<&'a str> {
         match self {
             Self::Book | Self::Slots => None,
-            Self::Show(id) | Self::Order(_, id) => Some(id),
+            Self::Show(id) | Self::Order(_, id) | Self::Evidence(id) => Some(id),
         }
     }
 }
