@@ -37,8 +37,8 @@ use crate::money::Money;
 
 pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
-    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, Mark, OpenedSession, Paid,
-    Place, Reversal, Session, due_shard,
+    Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Funds, Mark,
+    OpenedSession, Paid, Place, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -117,9 +117,11 @@ pub struct StaffOrder {
 pub enum Command {
     /// The provider collected money for it.
     ReceivePayment(Payment),
-    /// The customer is done at the provider, but the money takes days.
+    /// The customer is done at the provider, but the money takes days; or it is collected, and the
+    /// event that says so is still to come.
     AwaitFunds {
         payment_ref: String,
+        collected: bool,
     },
     /// The money that was to come will not.
     FailFunds {
@@ -236,7 +238,10 @@ pub fn decide(
 ) -> Result<Transition, Rejection> {
     match command {
         Command::ReceivePayment(payment) => money::receive(booking, payment, now),
-        Command::AwaitFunds { payment_ref } => money::await_funds(booking, payment_ref, now),
+        Command::AwaitFunds {
+            payment_ref,
+            collected,
+        } => money::await_funds(booking, payment_ref, collected, now),
         Command::FailFunds { payment_ref } => money::fail_funds(booking, payment_ref, now),
         Command::SyncMoney(facts) => money::sync(booking, facts),
         Command::Refund {

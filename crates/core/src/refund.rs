@@ -82,6 +82,12 @@ pub struct Refund {
     /// A person has been told that it was not answered.
     #[serde(default)]
     pub escalated: bool,
+    /// When the provider made it, by the provider's own clock.
+    #[serde(default)]
+    pub made_at: Option<DateTime<Utc>>,
+    /// When we heard that it failed: the money is here again.
+    #[serde(default)]
+    pub failed_at: Option<DateTime<Utc>>,
 }
 
 /// How far a refund is. In order, so that the greater of two reports is the truth.
@@ -231,6 +237,8 @@ fn intend(row: &PaymentRow, order: RefundOrder, now: DateTime<Utc>) -> Result<Ch
         look_at: Some(now + LOOK_AGAIN),
         failure: None,
         escalated: false,
+        made_at: None,
+        failed_at: None,
     };
     to.after.refunds.insert(order.key, refund);
     Ok(to)
@@ -306,6 +314,10 @@ fn report(row: &PaymentRow, report: RefundReport, now: DateTime<Utc>) -> Result<
             .failure
             .or_else(|| known.and_then(|known| known.failure.clone())),
         escalated: known.is_some_and(|known| known.escalated),
+        made_at: Some(report.created),
+        failed_at: known
+            .and_then(|known| known.failed_at)
+            .or((!progress.is_live()).then_some(now)),
     };
     to.after.refunds.insert(key, after);
     Ok(to)

@@ -1,6 +1,6 @@
 //! The cloud's inside: what the services, the router and the pump share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -39,6 +39,8 @@ pub(crate) struct Cloud {
     /// How long past its time a row stays readable.
     pub(crate) ttl_lag: Mutex<Duration>,
     pub(crate) script: Mutex<Script>,
+    /// Phones that said STOP to their carrier, which told us nothing.
+    pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,
     pub(crate) dice: Dice,
     pub(crate) invocations: AtomicU64,
 }
@@ -82,6 +84,14 @@ impl Cloud {
 
     pub(crate) fn next_model_answer<T>(&self, take: impl FnOnce(&mut Script) -> T) -> T {
         take(&mut self.script.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn carrier_opted_out(&self, phone: &str) -> bool {
+        let opted_out = self
+            .carrier_optouts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        opted_out.contains(phone)
     }
 
     /// Checks a function's role, and notes what was used or denied.

@@ -1,7 +1,7 @@
 //! The audit rows of a booking tell its whole life: its row can be rebuilt from them.
 
 use chrono::Duration;
-use fleet_tests::{Booked, Town, deposit_paid, session_event};
+use fleet_tests::{Booked, CARD, Town, deposit_paid, session_event};
 use paidonce_core::audit::{AuditRow, rebuild};
 use paidonce_core::booking::Booking;
 use paidonce_core::step::Row;
@@ -48,12 +48,6 @@ fn assert_rebuilt(town: &Town, booked: &Booked, state: &str, steps: usize) {
     );
 }
 
-async fn pay(town: &Town, booked: &Booked) {
-    let event = deposit_paid(town, booked, "evt_1", "pi_1");
-    assert_eq!(town.webhook(&event).await.status, 200);
-    town.settle().await;
-}
-
 async fn order(town: &Town, booked: &Booked, order: &str, body: &Value) {
     let answer = town.staff(booked, order, body).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -68,7 +62,8 @@ async fn of_a_life_from_the_page_to_the_settlement() {
     let led = town.press_pay(booked.pay_url()).await;
     assert_eq!(led.status, 303, "{}", led.text);
     assert_rebuilt(&town, &booked, "PENDING", 3);
-    pay(&town, &booked).await;
+    town.pay(&booked, CARD).await;
+    town.settle().await;
     assert_rebuilt(&town, &booked, "CONFIRMED", 4);
     order(
         &town,
@@ -98,10 +93,26 @@ async fn of_a_life_that_ends_unpaid() {
     .await;
     town.advance(Duration::minutes(35)).await;
     assert_rebuilt(&town, &booked, "RELEASED", 4);
-    let late = deposit_paid(&town, &booked, "evt_late", "pi_late");
+    town.advance(Duration::hours(1)).await;
+    let payment = town.pay_quietly(&booked, 2000);
+    let late = deposit_paid(&town, &booked, "evt_late", &payment);
     assert_eq!(town.webhook(&late).await.status, 200);
-    assert_rebuilt(&town, &booked, "RELEASED", 4);
-    assert_eq!(town.history(&booked).last().unwrap(), "late payment");
+    town.settle().await;
+    assert_rebuilt(&town, &booked, "RELEASED", 5);
+    assert!(town.history(&booked).contains(&"late payment".to_owned()));
+}
+
+#[tokio::test]
+async fn of_a_life_that_is_given_up_and_taken_up_again() {
+    let town = quick_town();
+    let booked = town.pending().await;
+    town.advance(Duration::minutes(35)).await;
+    assert_rebuilt(&town, &booked, "RELEASED", 3);
+    let payment = town.pay_quietly(&booked, 2000);
+    let late = deposit_paid(&town, &booked, "evt_late", &payment);
+    assert_eq!(town.webhook(&late).await.status, 200);
+    assert_rebuilt(&town, &booked, "CONFIRMED", 4);
+    assert_eq!(town.history(&booked).last().unwrap(), "late confirm");
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use local_cloud::{FaultKind, FaultRule};
 use serde_json::Value;
 
 use crate::support::{
-    ALL_TRIES, WEBHOOK, assert_confirmed_once, case, confirmations, hasty_town, ledger,
-    let_it_lapse, numbered, redeliver, runs_of, times,
+    ALL_TRIES, WEBHOOK, assert_confirmed_once, assert_refunded_once, case, confirmations,
+    hasty_town, ledger, let_the_grace_pass, numbered, redeliver, runs_of, times,
 };
 
 async fn paid() -> (Town, Booked, Value) {
@@ -134,13 +134,14 @@ async fn two_faults_in_a_row_at_the_write_end_in_one_confirmation() {
 }
 
 #[tokio::test]
-async fn a_fault_at_any_call_of_a_late_payment_ends_in_one_case() {
+async fn a_fault_at_any_call_of_a_late_payment_gives_it_back_once_and_ends_in_one_case() {
     for operation in ["GetItem", "TransactWriteItems"] {
         for fault in FaultKind::ALL {
             let town = hasty_town().await;
             let booked = town.pending().await;
-            let_it_lapse(&town, &booked).await;
-            let event = deposit_paid(&town, &booked, "evt_1", "pi_1");
+            let_the_grace_pass(&town, &booked).await;
+            let payment = town.pay_quietly(&booked, 2000);
+            let event = deposit_paid(&town, &booked, "evt_1", &payment);
             town.fleet
                 .cloud
                 .faults()
@@ -150,11 +151,12 @@ async fn a_fault_at_any_call_of_a_late_payment_ends_in_one_case() {
             let case = case(&town, "late_payment");
             assert_eq!(case["entries"].as_array().unwrap().len(), 1);
             assert_eq!(town.mails().len(), 1, "{operation} {fault:?}");
-            assert_eq!(
-                ledger(&town),
-                [("evt_1".to_owned(), "escalated".to_owned())]
-            );
+            let outcome = &town.events()[0]["outcome"];
+            assert_eq!(outcome, "refunded", "{operation} {fault:?}");
             assert_eq!(town.state(&booked), "RELEASED");
+            assert_refunded_once(&town, &payment, 2000);
+            assert_eq!(times(&town.kinds(), "late_refund"), 1);
+            town.assert_money_is_accounted_for();
         }
     }
 }

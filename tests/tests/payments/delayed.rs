@@ -1,11 +1,14 @@
 //! Payments that take days: the session is complete, and the money comes later or does not.
 
 use chrono::Duration;
-use fleet_tests::Town;
+use fleet_tests::{Booked, Town};
 use serde_json::json;
 
 use crate::money::{about, assert_one_case, completed, gbp, take};
-use crate::support::{assert_confirmed_once, confirmations, hasty_town, patient_venue};
+use crate::support::{
+    assert_confirmed_once, assert_refunded_once, confirmations, hasty_town, patient_venue,
+    sessions, times,
+};
 
 #[tokio::test]
 async fn bug_b07_a_completed_session_that_is_unpaid_holds_the_slot_and_confirms_when_the_money_comes()
@@ -92,40 +95,59 @@ async fn bug_b07_a_delayed_payment_that_fails_gives_the_slot_back_once() {
     );
 }
 
-#[tokio::test]
-async fn bug_b07_a_delayed_payment_that_comes_after_the_release_is_a_case() {
-    let town = Town::with_venue(&patient_venue(40));
+/// A booking that waited in vain for a bank debit; returns the id of the page and of the payment.
+async fn released_before_the_bank_spoke(town: &Town) -> (Booked, String, String) {
     let booked = town.pending().await;
-    take(
-        &town,
-        &completed(
-            &town,
-            &booked,
-            "evt_1",
-            &json!({"payment_status": "unpaid"}),
-        ),
-    )
-    .await;
+    let payment = town.pay(&booked, "bank").await;
+    let page = sessions(town)[0]["id"].as_str().unwrap().to_owned();
+    town.settle().await;
     town.advance(Duration::minutes(45)).await;
     assert_eq!(
         town.state(&booked),
         "RELEASED",
         "funds have their own deadline"
     );
-    let kind = "checkout.session.async_payment_succeeded";
-    take(&town, &about(&town, &booked, kind, "evt_2", &json!({}))).await;
+    (booked, page, payment)
+}
+
+async fn let_the_bank_pay(town: &Town, page: &str) {
+    let path = format!("/_sandbox/sessions/{page}/settle");
+    let paid = town.provider("POST", &path, &json!({"succeeded": true}));
+    assert_eq!(paid.0, 200);
+    town.settle().await;
+}
+
+#[tokio::test]
+async fn bug_b07_a_delayed_payment_that_comes_soon_after_the_release_gets_the_slot_again() {
+    let town = Town::with_venue(&patient_venue(40));
+    let (booked, page, payment) = released_before_the_bank_spoke(&town).await;
+    let_the_bank_pay(&town, &page).await;
+    assert_eq!(
+        (town.state(&booked).as_str(), confirmations(&town)),
+        ("CONFIRMED", 1)
+    );
+    assert_eq!(town.holder(booked.slot_key()), Some(booked.id.clone()));
+    assert_eq!(town.row(&booked)["payment_ref"], payment.as_str());
+    assert_eq!(town.cases(), Vec::<String>::new());
+    town.assert_money_is_accounted_for();
+}
+
+#[tokio::test]
+async fn bug_b07_a_delayed_payment_that_comes_long_after_the_release_goes_back() {
+    let town = Town::with_venue(&patient_venue(40));
+    let (booked, page, payment) = released_before_the_bank_spoke(&town).await;
+    town.advance(Duration::minutes(15)).await;
+    let_the_bank_pay(&town, &page).await;
     assert_eq!(
         (town.state(&booked).as_str(), confirmations(&town)),
         ("RELEASED", 0)
     );
-    let facts = json!({"payment_ref": "pi_1", "paid": gbp(2000), "state": "RELEASED"});
-    assert_one_case(
-        &town,
-        "late_payment",
-        &booked.id,
-        &facts,
-        &["pi_1", "GBP 2000 "],
-    );
+    let facts = json!({"payment_ref": payment, "paid": gbp(2000), "state": "RELEASED"});
+    let words = [payment.as_str(), "GBP 2000 "];
+    assert_one_case(&town, "late_payment", &booked.id, &facts, &words);
+    assert_refunded_once(&town, &payment, 2000);
+    assert_eq!(times(&town.kinds(), "late_refund"), 1);
+    town.assert_money_is_accounted_for();
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ async fn bug_a12_an_unknown_type_and_a_foreign_object_are_200_and_counted() {
     let paid = deposit_paid(&town, &booked, "evt_1", "pi_1");
     for kind in [
         "foo.bar",
-        "checkout.session.expired",
+        "payment_intent.canceled",
         "payment_intent.succeeded",
         "v2.core.event",
     ] {

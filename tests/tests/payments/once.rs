@@ -8,8 +8,8 @@ use local_cloud::{FaultKind, FaultRule};
 use serde_json::{Value, json};
 
 use crate::support::{
-    WEBHOOK, assert_confirmed_once, confirmations, hasty_town, ledger, let_it_lapse, redeliver,
-    times, until_calls,
+    WEBHOOK, assert_confirmed_once, assert_refunded_once, confirmations, hasty_town, ledger,
+    let_the_grace_pass, redeliver, times, until_calls,
 };
 
 fn outcomes(town: &Town) -> Vec<String> {
@@ -177,22 +177,26 @@ async fn bug_b12_an_event_that_the_ledger_has_forgotten_has_no_second_effect() {
 }
 
 #[tokio::test]
-async fn a_late_payment_that_the_ledger_has_forgotten_opens_no_second_case() {
+async fn a_late_payment_that_the_ledger_has_forgotten_is_not_given_back_again() {
     let town = hasty_town().await;
     let booked = town.pending().await;
-    let_it_lapse(&town, &booked).await;
-    let event = deposit_paid(&town, &booked, "evt_1", "pi_1");
-    assert_eq!(town.webhook(&event).await.status, 200);
-    town.settle().await;
-    forget_event(&town, "evt_1").await;
-    assert_eq!(town.webhook(&event).await.status, 200);
-    town.settle().await;
+    let_the_grace_pass(&town, &booked).await;
+    let payment = town.pay_quietly(&booked, 2000);
+    let event = deposit_paid(&town, &booked, "evt_1", &payment);
+    for _ in 0..2 {
+        assert_eq!(town.webhook(&event).await.status, 200);
+        town.settle().await;
+        forget_event(&town, "evt_1").await;
+    }
+    assert_refunded_once(&town, &payment, 2000);
     assert_eq!(town.cases(), ["late_payment"]);
     assert_eq!(town.mails().len(), 1);
+    assert_eq!(times(&town.kinds(), "late_refund"), 1);
     assert_eq!(
         (town.state(&booked).as_str(), confirmations(&town)),
         ("RELEASED", 0)
     );
+    town.assert_money_is_accounted_for();
 }
 
 #[tokio::test]
@@ -295,5 +299,5 @@ async fn bug_b06_what_failed_before_or_expired_does_not_undo_a_payment() {
     town.settle().await;
     assert_eq!((town.row(&booked), town.rows("bdc-slots")), before);
     assert_confirmed_once(&town, &booked);
-    assert_eq!(times(&town.history(&booked), "event overtaken"), 3);
+    assert_eq!(times(&town.history(&booked), "event overtaken"), 4);
 }

@@ -14,10 +14,11 @@ use paidonce::FleetOptions;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
+pub(crate) use fleet_tests::CARD;
+
 pub(crate) const WEBHOOK: &str = "bdc-webhook";
 pub(crate) const CASHIER: &str = "bdc-cashier";
 pub(crate) const SWEEP: &str = "bdc-release-sweep";
-pub(crate) const CARD: &str = "4242424242424242";
 /// As often as the SDK, the provider's client and our own retries ask in one invocation.
 pub(crate) const ALL_TRIES: u32 = 12;
 
@@ -82,6 +83,23 @@ pub(crate) async fn let_it_lapse(town: &Town, booked: &Booked) {
     assert_eq!(town.state(booked), "RELEASED");
 }
 
+/// The deadline has passed, a sweep has run, and whatever is paid from now on is too late.
+pub(crate) async fn let_the_grace_pass(town: &Town, booked: &Booked) {
+    let_it_lapse(town, booked).await;
+    town.advance(Duration::minutes(15)).await;
+}
+
+/// The one refund of a payment at the provider, which has succeeded.
+pub(crate) fn assert_refunded_once(town: &Town, payment_ref: &str, minor: i64) {
+    let mut refunds = town.refunds();
+    refunds.retain(|refund| refund["payment_intent"] == payment_ref);
+    let seen: Vec<(&Value, &Value)> = refunds
+        .iter()
+        .map(|refund| (&refund["amount"], &refund["status"]))
+        .collect();
+    assert_eq!(seen, [(&json!(minor), &json!("succeeded"))]);
+}
+
 /// What Lambda sends for a request to the webhook's URL. `base64` absent: no flag at all.
 pub(crate) fn raw_event(body: &str, base64: Option<bool>, headers: &[(&str, &str)]) -> Value {
     let headers: BTreeMap<&str, &str> = headers.iter().copied().collect();
@@ -130,10 +148,10 @@ pub(crate) fn confirmations(town: &Town) -> usize {
     times(&town.kinds(), "confirmation")
 }
 
-/// The ledger rows of one booking, as event and outcome.
+/// The rows of the provider's events, as event and outcome.
 pub(crate) fn ledger(town: &Town) -> Vec<(String, String)> {
     let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-    town.rows("bdc-payments")
+    town.events()
         .iter()
         .map(|row| (text(row, "event_id"), text(row, "outcome")))
         .collect()

@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
-use super::{Booking, Consequence, MessageKind, Rejection, Session, Transition};
+use super::{
+    Booking, Consequence, Funds, MessageKind, Paid, Reason, Rejection, Session, Transition,
+};
 use crate::local_time::stamp;
 
 pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
@@ -24,10 +26,11 @@ pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
     }
 }
 
-/// Gives the slot back. A page that still takes money is closed first: whoever pays on it in that
-/// moment keeps the slot.
+/// Gives the slot back. A page of which we have not heard that it is over is closed first: whoever
+/// paid on it keeps the slot, also where the event that says so was lost.
 pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
-    let page = booking.open_page().filter(|page| !page.is_over(now));
+    let unheard_of = |page: &&Session| page.closing_at.is_none() || now < page.is_over_at();
+    let page = booking.open_page().filter(unheard_of);
     match (booking.state, page) {
         (Pending, _) if now < booking.deposit_deadline => {
             Err(Rejection::TooEarly(booking.deposit_deadline))
@@ -40,7 +43,12 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
             let mut to = booking.moving_to(Released, "released");
             to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
             to.free = booking.place.slot_keys.clone();
-            Ok(to.refunding_parts().telling(MessageKind::Released))
+            let to = to.refunding_parts().telling(MessageKind::Released);
+            Ok(match booking.funds.as_ref().filter(|funds| funds.awaited) {
+                // The customer is done at the provider, and nobody has said what came of it.
+                Some(funds) => to.handing_over(Reason::FundsUnseen, Some(&funds.unseen(now))),
+                None => to,
+            })
         }
         (Released, _) => Err(Rejection::Already),
         (state @ (Confirmed | Cancelled | Applied | Forfeited), _) => {
@@ -61,5 +69,19 @@ fn close_page(booking: &Booking, page: &Session, now: DateTime<Utc>) -> Transiti
     match page.session_id() {
         Some(session_id) => to.then(Consequence::ExpireSession { session_id }),
         None => to,
+    }
+}
+
+impl Funds {
+    /// The payment as a case tells of it: what came of it is not known.
+    fn unseen(&self, now: DateTime<Utc>) -> Paid {
+        Paid {
+            payment_ref: self.payment_ref.clone(),
+            amount: None,
+            paid_at: now,
+            returned: None,
+            counted: None,
+            retained: None,
+        }
     }
 }

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
-    Booking, Consequence, Funds, Mark, MessageKind, MoneyFacts, Paid, Payment, Place, Reason,
-    RefundOrder, RefundReason, Rejection, StaffOrder, Transition,
+    Booking, Consequence, Counted, Funds, Mark, MessageKind, MoneyFacts, Paid, Payment, Place,
+    Reason, RefundOrder, RefundReason, Rejection, StaffOrder, Transition,
 };
 use crate::local_time::stamp;
 use crate::money::Money;
@@ -77,6 +77,7 @@ fn confirm(
     if let Some(over) = over {
         to = to.giving_back(at, over, RefundReason::Over);
     }
+    to.count(now);
     // Another page that is still open would take the deposit a second time.
     to.expiring_page(now).telling(MessageKind::Confirmation)
 }
@@ -178,6 +179,7 @@ fn give_back_whole(
 pub(super) fn await_funds(
     booking: &Booking,
     payment_ref: String,
+    collected: bool,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
     let same = |funds: &Funds| funds.payment_ref == payment_ref;
@@ -187,9 +189,13 @@ pub(super) fn await_funds(
     match booking.state {
         Pending => {
             let mut to = booking.staying("payment under way");
-            to.why = format!("payment {payment_ref} takes days");
-            let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
-            let until = (now + minutes(booking.policy.funds_within)).min(latest);
+            let what = if collected {
+                "is to be heard of"
+            } else {
+                "takes days"
+            };
+            to.why = format!("payment {payment_ref} {what}");
+            let until = funds_deadline(booking, collected, now);
             to.after.deposit_deadline = until.max(booking.deposit_deadline);
             to.after.remind_at = None;
             to.after.close_page();
@@ -202,6 +208,19 @@ pub(super) fn await_funds(
         state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
             Err(Rejection::Overtaken(state))
         }
+    }
+}
+
+/// Until when a slot waits for money. What the customer has paid needs no time before the start, and
+/// its event always gets the time that late money has.
+fn funds_deadline(booking: &Booking, collected: bool, now: DateTime<Utc>) -> DateTime<Utc> {
+    let policy = &booking.policy;
+    let starts_at = booking.place.starts_at;
+    let until = now + minutes(policy.funds_within);
+    if collected {
+        until.min(starts_at).max(now + minutes(policy.late_grace))
+    } else {
+        until.min(starts_at - minutes(policy.start_buffer))
     }
 }
 
@@ -318,6 +337,7 @@ pub(super) fn waive(
             });
             to.after.waived_reason = Some(order.reason);
             to.after.funds = None;
+            to.count(now);
             Ok(to.expiring_page(now).telling(MessageKind::Confirmation))
         }
         Confirmed if booking.waived.is_some() => Err(Rejection::Already),
@@ -365,6 +385,26 @@ impl Booking {
             .fold(Money::zero(self.deposit.currency()), |sum, kept| {
                 sum.checked_add(kept).unwrap_or(sum)
             })
+    }
+
+    /// Which payments make up `amount` of what is here, the newest first.
+    fn parts_of(&self, amount: Money) -> Vec<(usize, Money)> {
+        let mut left = amount;
+        let mut parts = Vec::new();
+        for (at, paid) in self.payments.iter().enumerate().rev() {
+            let kept = paid.kept();
+            let kept = kept.filter(|kept| kept.currency() == left.currency());
+            let part = match kept {
+                Some(kept) if kept.minor() > left.minor() => left,
+                Some(kept) => kept,
+                None => continue,
+            };
+            if part.minor() > 0 {
+                left = left.checked_sub(part).unwrap_or(left);
+                parts.push((at, part));
+            }
+        }
+        parts
     }
 
     /// What is still to be paid of the deposit.
@@ -416,6 +456,31 @@ impl Transition {
         })
     }
 
+    /// Notes that what is here of the money is the deposit from now on.
+    fn count(&mut self, now: DateTime<Utc>) {
+        let currency = self.after.deposit.currency();
+        for paid in &mut self.after.payments {
+            let kept = paid.kept().filter(|it| it.currency() == currency);
+            if let Some(amount) = kept.filter(|kept| kept.minor() > 0) {
+                paid.counted = Some(Counted { amount, at: now });
+            }
+        }
+    }
+
+    /// Notes what the business keeps of the deposit: all that is here but `owed`.
+    pub(super) fn retaining(mut self, owed: Money) -> Self {
+        let parts = self.after.parts_of(owed);
+        for (at, paid) in self.after.payments.iter_mut().enumerate() {
+            let part = parts.iter().find(|(position, _)| *position == at);
+            let kept = paid.kept().filter(|_| paid.counted.is_some());
+            paid.retained = match (kept, part) {
+                (Some(kept), Some((_, part))) => kept.checked_sub(*part).ok(),
+                (kept, _) => kept,
+            };
+        }
+        self
+    }
+
     /// Orders that `amount` of the payment at `at` goes back.
     pub(super) fn giving_back(
         mut self,
@@ -445,19 +510,8 @@ impl Transition {
 
     /// Gives back what is here of the deposit, up to `amount`, the newest payment first.
     pub(super) fn refunding(mut self, reason: RefundReason, amount: Option<Money>) -> Self {
-        let mut left = amount.unwrap_or_else(|| self.after.kept());
-        for at in (0..self.after.payments.len()).rev() {
-            let kept = self.after.payments.get(at).and_then(Paid::kept);
-            let kept = kept.filter(|kept| kept.currency() == left.currency());
-            let part = match kept {
-                Some(kept) if kept.minor() > left.minor() => left,
-                Some(kept) => kept,
-                None => continue,
-            };
-            if part.minor() == 0 {
-                continue;
-            }
-            left = left.checked_sub(part).unwrap_or(left);
+        let amount = amount.unwrap_or_else(|| self.after.kept());
+        for (at, part) in self.after.parts_of(amount) {
             self = self.giving_back(Some(at), part, reason);
         }
         self
@@ -510,6 +564,8 @@ impl Paid {
             amount: payment.amount,
             paid_at: payment.paid_at,
             returned: None,
+            counted: None,
+            retained: None,
         }
     }
 

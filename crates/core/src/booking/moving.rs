@@ -35,10 +35,14 @@ pub(super) fn cancel(
             to.after.funds = None;
             let to = to.expiring_page(now);
             // The bank has taken the money back, or may: a refund on top would pay twice.
-            let to = if booking.is_disputed() && refund.minor() > 0 {
-                to.handing_over(Reason::RefundDue, None)
+            // A booking of before payments were kept on it has its money only by name.
+            let by_name = booking.payments.is_empty() && booking.payment_ref.is_some();
+            let to = if by_name || (booking.is_disputed() && refund.minor() > 0) {
+                to.handing_over(Reason::RefundDue, None).retaining(refund)
             } else {
+                let nothing = Money::zero(refund.currency());
                 to.refunding(RefundReason::Cancelled, Some(refund))
+                    .retaining(nothing)
             };
             Ok(to.telling(MessageKind::Cancelled))
         }

@@ -16,6 +16,8 @@ const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
 const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
 /// How long after a page's end a payment on it may still be on its way to us.
 const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
+/// How long the provider may take to say whether a page is closed, repeats included.
+const CLOSING_TAKES: TimeDelta = TimeDelta::minutes(35);
 
 pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     let usable = booking
@@ -150,9 +152,12 @@ impl Session {
         self.amount.is_none_or(|amount| amount == booking.owed())
     }
 
-    /// When nobody can have paid on it without our having heard.
+    /// When nobody can have paid on it without our having heard; where the provider was asked to
+    /// close it, not before it had time to answer.
     pub fn is_over_at(&self) -> DateTime<Utc> {
-        self.expires_at + SESSION_SETTLES
+        let asked = self.closing_at.map(|at| at + CLOSING_TAKES);
+        let ends = self.expires_at + SESSION_SETTLES;
+        asked.map_or(ends, |asked| asked.max(ends))
     }
 
     pub(super) fn is_over(&self, now: DateTime<Utc>) -> bool {

@@ -113,6 +113,19 @@ pub struct Paid {
     pub paid_at: DateTime<Utc>,
     /// How much of it went back, or was ordered to.
     pub returned: Option<Money>,
+    /// How much of it became the deposit, once it did.
+    #[serde(default)]
+    pub counted: Option<Counted>,
+    /// What the business keeps of it, once the booking was called off.
+    #[serde(default)]
+    pub retained: Option<Money>,
+}
+
+/// Money that confirmed a booking, or was here when it was confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    pub amount: Money,
+    pub at: DateTime<Utc>,
 }
 
 /// Who of the staff did something, and when.

@@ -87,6 +87,8 @@ fn paid_in_full(payment_ref: &str) -> Paid {
         amount: Some(gbp(2000)),
         paid_at: hours(1),
         returned: None,
+        counted: None,
+        retained: None,
     }
 }
 
@@ -196,6 +198,7 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
             "AwaitFunds",
             Command::AwaitFunds {
                 payment_ref: "pi_2".to_owned(),
+                collected: false,
             },
             hours(1),
         ),
@@ -514,6 +517,7 @@ fn money_that_failed_before_it_was_awaited_does_not_hold_the_slot() {
         &failed,
         Command::AwaitFunds {
             payment_ref: "pi_2".to_owned(),
+            collected: false,
         },
         hours(2),
     );
@@ -592,6 +596,7 @@ fn a_customer_who_was_faster_than_the_closing_keeps_the_slot() {
         .unwrap();
     let paid = Command::AwaitFunds {
         payment_ref: "pi_1".to_owned(),
+        collected: true,
     };
     let waiting = decide(&closing.after, paid, hours(24)).ok().unwrap().after;
     let released = decide(&waiting, Command::Release, hours(25)).err();
@@ -661,6 +666,26 @@ fn what_differs_field_by_field_is_what_differs_in_the_whole_row() {
             assert!(!by_field.set.is_empty(), "{name}");
         }
     }
+}
+
+#[test]
+fn money_that_is_collected_is_waited_for_up_to_the_start_and_never_shorter_than_late_money() {
+    let await_at = |booking: &Booking, now: DateTime<Utc>| {
+        let command = Command::AwaitFunds {
+            payment_ref: "pi_1".to_owned(),
+            collected: true,
+        };
+        let awaited = decide(booking, command, now).ok().unwrap();
+        awaited.after.deposit_deadline
+    };
+    let mut booking = booking(State::Pending);
+    let starts_at = booking.place.starts_at;
+    // Booked so late that the deposit is due at the start itself.
+    booking.deposit_deadline = starts_at;
+    let hour = TimeDelta::hours(1);
+    assert_eq!(await_at(&booking, starts_at - hour), starts_at);
+    let grace = TimeDelta::minutes(booking.policy.late_grace.into());
+    assert_eq!(await_at(&booking, starts_at), starts_at + grace);
 }
 
 #[test]

@@ -49,6 +49,10 @@ fn dispute(status: DisputeStatus) -> Dispute {
         withdrawn: (!status.is_warning()).then(|| gbp(2000)),
         reinstated: None,
         fee: None,
+        fee_returned: None,
+        withdrawn_at: Some(hours(2)),
+        reinstated_at: None,
+        closed_at: status.is_over().then(|| hours(9)),
     }
 }
 

@@ -17,14 +17,21 @@ use super::{Shared, console, control, origin};
 /// What a Function URL takes; more is refused as AWS does.
 const URL_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 const PROVIDER_BODY_BYTES_MAX: usize = 256 * 1024;
+/// What the template calls the policy that `paidonce ops` needs.
+const OPERATOR_POLICY: &str = "BdcOperatorPolicy";
 
 pub(crate) fn router(dev: Shared) -> Router {
     let local = Router::new()
         .route("/", get(console::show))
         .nest("/_local", control::router())
         .layer(middleware::from_fn(origin::only_own));
+    let aws = Router::new()
+        .route("/_aws", any(to_aws))
+        .route("/_aws/", any(to_aws))
+        .layer(middleware::from_fn(origin::only_tools));
     Router::new()
         .merge(local)
+        .merge(aws)
         .route("/url/{function}", any(to_function))
         .route("/url/{function}/", any(to_function))
         .route("/url/{function}/{*path}", any(to_function))
@@ -80,6 +87,14 @@ async fn to_hosted_page(
         .page(request, dev.fleet.cloud.clock().now());
     dev.activity.notify_one();
     tell_refusal(&dev, "provider", &method, &format!("/pay/{id}"), &response);
+    Ok(response.map(Body::from))
+}
+
+/// AWS, for the operator's commands: what the template's policy for operators allows, and no more.
+async fn to_aws(State(dev): State<Shared>, request: Request) -> Answered {
+    let request = buffered(request, "/_aws", URL_BODY_BYTES_MAX).await?;
+    let response = dev.fleet.cloud.call_aws(OPERATOR_POLICY, request);
+    dev.activity.notify_one();
     Ok(response.map(Body::from))
 }
 

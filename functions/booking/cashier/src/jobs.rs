@@ -21,6 +21,7 @@ pub(crate) enum Page {
     /// The customer was faster: this payment is done or on its way.
     Paid {
         payment_ref: String,
+        collected: bool,
     },
     Unknown,
 }
@@ -95,7 +96,16 @@ impl Cashier {
                 let session_id = session_id.to_owned();
                 (Command::CloseSession { session_id }, "closed")
             }
-            Page::Paid { payment_ref } => (Command::AwaitFunds { payment_ref }, "paid"),
+            Page::Paid {
+                payment_ref,
+                collected,
+            } => {
+                let command = Command::AwaitFunds {
+                    payment_ref,
+                    collected,
+                };
+                (command, "paid")
+            }
             Page::Unknown => return Ok(None),
         };
         let command_id = format!("{verb}:{booking_id}:{session_id}");
@@ -132,8 +142,9 @@ impl Cashier {
             Answer::Done(Expiry::Expired) => Ok(Page::Closed),
             Answer::Done(Expiry::Complete(session)) => Ok(match session.payment_status {
                 PaymentStatus::NoPaymentRequired => Page::Closed,
-                PaymentStatus::Paid | PaymentStatus::Unpaid => Page::Paid {
+                status @ (PaymentStatus::Paid | PaymentStatus::Unpaid) => Page::Paid {
                     payment_ref: session.payment_intent.unwrap_or(session.id),
+                    collected: status == PaymentStatus::Paid,
                 },
             }),
             // There is no such page, so nobody can pay on it.

@@ -90,7 +90,9 @@ fn family(kind: &str) -> Option<Family> {
         "checkout.session.completed"
         | "checkout.session.async_payment_succeeded"
         | "checkout.session.async_payment_failed"
-        | "checkout.session.expired" => Some(Family::Session),
+        | "checkout.session.expired"
+        // A payment, which has the fields that we read of a session.
+        | "payment_intent.partially_funded" => Some(Family::Session),
         "charge.refunded"
         | "charge.refund.updated"
         | "refund.created"
@@ -181,8 +183,10 @@ impl Event {
             ("checkout.session.async_payment_failed", _) => Command::FailFunds {
                 payment_ref: payment_ref.clone(),
             },
-            ("checkout.session.completed", Some("unpaid")) => Command::AwaitFunds {
+            ("checkout.session.completed", Some("unpaid"))
+            | ("payment_intent.partially_funded", _) => Command::AwaitFunds {
                 payment_ref: payment_ref.clone(),
+                collected: false,
             },
             _ => Command::ReceivePayment(Payment {
                 payment_ref: payment_ref.clone(),

@@ -23,6 +23,7 @@ pub struct Report {
 
 #[derive(Deserialize)]
 struct Envelope<T> {
+    created: i64,
     data: Data<T>,
 }
 
@@ -82,6 +83,7 @@ struct BalanceTransaction {
     amount: i64,
     fee: i64,
     currency: String,
+    created: Option<i64>,
 }
 
 impl Report {
@@ -92,17 +94,18 @@ impl Report {
     /// A 400 for an object that is not what its type says.
     pub(crate) fn read(kind: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
         match kind {
-            "charge.refunded" => charge(object(body)?),
-            _ if kind.starts_with("charge.dispute.") => dispute(object(body)?),
-            _ => refund(object(body)?),
+            "charge.refunded" => charge(object(body)?.data.object),
+            _ if kind.starts_with("charge.dispute.") => {
+                let event = object(body)?;
+                dispute(event.data.object, event.created)
+            }
+            _ => refund(object(body)?.data.object),
         }
     }
 }
 
-fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice::<Envelope<T>>(body)
-        .map(|envelope| envelope.data.object)
-        .map_err(|_| unreadable())
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<Envelope<T>, Problem> {
+    serde_json::from_slice(body).map_err(|_| unreadable())
 }
 
 fn unreadable() -> Problem {
@@ -147,7 +150,7 @@ fn charge(object: ChargeObject) -> Result<Option<Report>, Problem> {
     }))
 }
 
-fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
+fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Problem> {
     let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
         return Ok(None);
     };
@@ -160,9 +163,20 @@ fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
             .filter(|_| sum != 0)
             .and_then(|currency| Money::from_stripe(sum.abs(), currency).ok())
     };
-    let fees: i64 = object.balance_transactions.iter().map(|it| it.fee).sum();
-    let currency = object.balance_transactions.first().map(|it| &it.currency);
-    let fee = currency.and_then(|currency| Money::from_stripe(fees, currency).ok());
+    let fees = |wanted: fn(i64) -> bool| {
+        let fees = object.balance_transactions.iter().map(|it| it.fee);
+        let fees: i64 = fees.filter(|fee| wanted(*fee)).sum();
+        let currency = object.balance_transactions.first().map(|it| &it.currency);
+        currency
+            .filter(|_| fees != 0)
+            .and_then(|currency| Money::from_stripe(fees.abs(), currency).ok())
+    };
+    let moved_at = |wanted: fn(i64) -> bool| {
+        let moved = object.balance_transactions.iter();
+        let mut moved = moved.filter(|it| wanted(it.amount));
+        let at = moved.next().map(|it| it.created.unwrap_or(told_at));
+        at.map(instant).transpose()
+    };
     let due_by = object.evidence_details.and_then(|it| it.due_by);
     let due_by = due_by.map(instant).transpose()?;
     let opened_at = instant(object.created)?;
@@ -174,7 +188,15 @@ fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
         due_by,
         withdrawn: moved(|amount| amount < 0),
         reinstated: moved(|amount| amount > 0),
-        fee: fee.filter(|fee| fee.minor() > 0),
+        fee: fees(|fee| fee > 0),
+        fee_returned: fees(|fee| fee < 0),
+        withdrawn_at: moved_at(|amount| amount < 0)?,
+        reinstated_at: moved_at(|amount| amount > 0)?,
+        closed_at: object
+            .status
+            .is_over()
+            .then(|| instant(told_at))
+            .transpose()?,
     };
     Ok(Some(Report {
         payment_ref,
