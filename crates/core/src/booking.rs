@@ -32,13 +32,12 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::dispute::DisputeStatus;
 use crate::money::Money;
 
 pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
-    Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Funds, Mark,
-    OpenedSession, Paid, Place, Reversal, Session, due_shard,
+    Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Disputed, Funds, Mark,
+    OpenedSession, Paid, Place, Refunds, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,15 +92,14 @@ pub struct Payment {
     pub hold_again: Option<Place>,
 }
 
-/// What is known of a payment's money beyond that it came. It only ever grows.
+/// What is known of a payment's money beyond that it came: as its own row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoneyFacts {
     pub payment_ref: String,
-    /// What has gone back or is on its way back, by us or by hand at the provider.
-    pub refunded: Money,
-    /// Whether some of that was ordered by others than us.
+    pub refunds: Refunds,
+    /// Whether some of them were ordered by others than us.
     pub by_others: bool,
-    pub disputes: BTreeMap<String, DisputeStatus>,
+    pub disputes: BTreeMap<String, Disputed>,
 }
 
 /// Who of the staff orders it, and why.
@@ -248,7 +246,7 @@ pub fn decide(
             payment_ref,
             amount,
             order,
-        } => money::refund(booking, payment_ref.as_deref(), amount, &order),
+        } => money::refund(booking, payment_ref.as_deref(), amount, order),
         Command::Waive(order) => money::waive(booking, order, now),
         Command::Remind => holding::remind(booking, now),
         Command::Release => holding::release(booking, now),

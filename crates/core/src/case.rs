@@ -301,7 +301,9 @@ impl Case {
 fn about(handover: &Handover) -> String {
     let payment = handover.facts.get("payment_ref").and_then(Value::as_str);
     let occasion = handover.facts.get("occasion").and_then(Value::as_str);
-    payment.or(occasion).unwrap_or_default().to_owned()
+    // Two refunds of one payment may fail, and a person must hear of both.
+    let parts: Vec<&str> = payment.into_iter().chain(occasion).collect();
+    parts.join(" ")
 }
 
 #[cfg(test)]

@@ -33,6 +33,18 @@ pub struct Dispute {
 }
 
 impl Dispute {
+    /// Whether the bank has the payment's money, for now or for good.
+    pub fn takes_money(&self) -> bool {
+        match self.status {
+            DisputeStatus::NeedsResponse | DisputeStatus::UnderReview | DisputeStatus::Lost => true,
+            DisputeStatus::WarningNeedsResponse
+            | DisputeStatus::WarningUnderReview
+            | DisputeStatus::WarningClosed
+            | DisputeStatus::Prevented
+            | DisputeStatus::Won => false,
+        }
+    }
+
     /// What two reports say together, in whichever order they came.
     pub(crate) fn merged(&self, other: &Self) -> Self {
         let later = if other.status > self.status {

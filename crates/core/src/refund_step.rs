@@ -36,7 +36,7 @@ pub fn money_step(
             step.create_subject(rows.payments_table, &first)
         }
     };
-    let mut step = step.audit(
+    let step = step.audit(
         &tables.audit,
         Audit {
             subject: &change.after.event_id,
@@ -48,26 +48,33 @@ pub fn money_step(
             correlation_id: origin.correlation_id,
         },
     );
-    let payment = &change.after;
-    let Some(booking_id) = &payment.booking_id else {
-        return step;
-    };
-    if let Some(reason) = change.case {
+    let step = step.money_case(tables, change);
+    let command = booking::Command::SyncMoney(change.after.facts());
+    let synced = rows
+        .booking
+        .and_then(|booking| Some((booking, booking::decide(booking, command, now).ok()?)));
+    match synced {
+        Some((booking, transition)) => step_of(step, tables, booking, &transition, origin),
+        None => step,
+    }
+}
+
+impl Step {
+    /// Hands over what a person must hear of a change of money, if anything, and whose it is.
+    #[must_use]
+    pub fn money_case(self, tables: &Tables, change: &Change) -> Self {
+        let payment = &change.after;
+        let (Some(case), Some(booking_id)) = (&change.case, &payment.booking_id) else {
+            return self;
+        };
         let facts = json!({
             "payment_ref": payment.payment_ref,
             "paid": payment.amount,
             "refunds": payment.refunds,
+            "dispute": case.dispute,
+            "occasion": case.occasion,
             "why": change.why,
         });
-        step = step.hand_over(tables, booking_id, reason, facts);
-    }
-    let synced = payment.facts().zip(rows.booking);
-    let synced = synced.and_then(|(facts, booking)| {
-        let command = booking::Command::SyncMoney(facts);
-        Some((booking, booking::decide(booking, command, now).ok()?))
-    });
-    match synced {
-        Some((booking, transition)) => step_of(step, tables, booking, &transition, origin),
-        None => step,
+        self.hand_over(tables, booking_id, case.reason, facts)
     }
 }

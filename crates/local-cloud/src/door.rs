@@ -2,15 +2,34 @@
 
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
+use aws_types::SdkConfig;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
 use crate::LocalCloud;
 use crate::cloud::Cloud;
+use crate::router::Router;
 use crate::services;
 use crate::wire::{Answer, AwsRequest};
 
 impl LocalCloud {
+    /// The configuration of whoever has one of the template's managed policies, for any SDK client.
+    pub fn principal(&self, policy: &str) -> SdkConfig {
+        let router = Router::of_principal(&self.0, policy);
+        self.0.sdk_config("operator", router)
+    }
+
+    /// `action resource` of what such a policy allows and no call has used yet.
+    pub fn unused_of(&self, policy: &str) -> Vec<String> {
+        let used = self.0.meter.used(policy);
+        let role = self.0.stack.policies.get(policy).cloned();
+        let allowed = role.unwrap_or_default().allowed().into_iter();
+        let unused = allowed.filter(|pair| !used.contains(pair));
+        unused
+            .map(|(action, resource)| format!("{action} {resource}"))
+            .collect()
+    }
+
     /// Answers a request of an AWS SDK or the AWS CLI. Any credentials will do, and they give what
     /// the template's managed policy of that name allows; the signature names the service.
     pub fn call_aws(&self, policy: &str, request: Request<Bytes>) -> Response<Bytes> {
@@ -30,7 +49,8 @@ impl LocalCloud {
     }
 }
 
-fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answer {
+/// Performs what the policy allows.
+pub(crate) fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answer {
     let Some(needs) = services::needs(cloud, request) else {
         return request.unknown_operation();
     };
@@ -40,16 +60,21 @@ fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answer {
         .get(policy)
         .cloned()
         .unwrap_or_default();
+    let mut used = Vec::new();
     for access in &needs {
-        if let Err(reason) = role.check(access) {
-            let resource = access.resources.first().map_or("", String::as_str);
-            let sentence = format!(
-                "User: operator is not authorized to perform: {} on resource: {resource} {reason}",
-                access.action
-            );
-            return request.error(400, "AccessDeniedException", &sentence);
+        match role.check(access) {
+            Ok(pairs) => used.extend(pairs),
+            Err(reason) => {
+                let resource = access.resources.first().map_or("", String::as_str);
+                let action = &access.action;
+                let sentence = format!(
+                    "User: operator is not authorized to perform: {action} on resource: {resource} {reason}"
+                );
+                return request.error(400, "AccessDeniedException", &sentence);
+            }
         }
     }
+    cloud.meter.use_permissions(policy, used);
     services::perform(cloud, "operator", request)
 }
 

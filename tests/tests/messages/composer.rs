@@ -256,6 +256,8 @@ async fn any_fault_at_any_call_ends_in_one_text_or_one_case() {
             "GetSecretValue",
             "GetSecretValue",
             "CheckIfPhoneNumberIsOptedOut",
+            "GetSecretValue",
+            "GetSecretValue",
             "TransactWriteItems",
             "Publish",
             "TransactWriteItems"

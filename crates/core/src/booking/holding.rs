@@ -1,11 +1,11 @@
 //! What may happen to an unpaid hold: one reminder, and the release.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
-use super::{
-    Booking, Consequence, Funds, MessageKind, Paid, Reason, Rejection, Session, Transition,
-};
+use super::{Booking, Funds, MessageKind, Paid, Reason, Refunds, Rejection, Session, Transition};
 use crate::local_time::stamp;
 
 pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
@@ -30,7 +30,9 @@ pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
 /// paid on it keeps the slot, also where the event that says so was lost.
 pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     let unheard_of = |page: &&Session| page.closing_at.is_none() || now < page.is_over_at();
-    let page = booking.open_page().filter(unheard_of);
+    let pages = booking.pages_to_close();
+    let page = booking.session.as_ref().filter(|_| !pages.is_empty());
+    let page = page.filter(unheard_of);
     match (booking.state, page) {
         (Pending, _) if now < booking.deposit_deadline => {
             Err(Rejection::TooEarly(booking.deposit_deadline))
@@ -38,7 +40,7 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
         (Pending, Some(page)) if page.closing_at.is_some() => {
             Err(Rejection::TooEarly(page.is_over_at()))
         }
-        (Pending, Some(page)) => Ok(close_page(booking, page, now)),
+        (Pending, Some(_)) => Ok(close_pages(booking, now)),
         (Pending, None) => {
             let mut to = booking.moving_to(Released, "released");
             to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
@@ -57,29 +59,25 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
     }
 }
 
-fn close_page(booking: &Booking, page: &Session, now: DateTime<Utc>) -> Transition {
+fn close_pages(booking: &Booking, now: DateTime<Utc>) -> Transition {
     let mut to = booking.staying("payment page closing");
     to.why = format!("unpaid at {}", stamp(booking.deposit_deadline));
     // It is too late for a reminder that is still to come.
     to.after.remind_at = None;
-    to.after.session = Some(Session {
-        closing_at: Some(now),
-        ..page.clone()
-    });
-    match page.session_id() {
-        Some(session_id) => to.then(Consequence::ExpireSession { session_id }),
-        None => to,
-    }
+    to.expiring_page(now)
 }
 
 impl Funds {
     /// The payment as a case tells of it: what came of it is not known.
-    fn unseen(&self, now: DateTime<Utc>) -> Paid {
+    pub(super) fn unseen(&self, now: DateTime<Utc>) -> Paid {
         Paid {
             payment_ref: self.payment_ref.clone(),
             amount: None,
             paid_at: now,
             returned: None,
+            orders: BTreeMap::new(),
+            refunds: Refunds::default(),
+            lost: None,
             counted: None,
             retained: None,
         }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::local_time::stamp;
 use crate::money::{Money, Rounding};
+use crate::venue::minutes;
 
 /// After so many moves a customer has to ask: each is a text that the venue pays for.
 const CUSTOMER_MOVES_MAX: u32 = 5;
@@ -32,8 +33,7 @@ pub(super) fn cancel(
                 refund_due: refund.minor() > 0,
             });
             to.after.cancelled_reason = Some(reason).filter(|reason| !reason.is_empty());
-            to.after.funds = None;
-            let to = to.expiring_page(now);
+            let to = to.expiring_page(now).minding_funds(now);
             // The bank has taken the money back, or may: a refund on top would pay twice.
             // A booking of before payments were kept on it has its money only by name.
             let by_name = booking.payments.is_empty() && booking.payment_ref.is_some();
@@ -41,8 +41,13 @@ pub(super) fn cancel(
                 to.handing_over(Reason::RefundDue, None).retaining(refund)
             } else {
                 let nothing = Money::zero(refund.currency());
-                to.refunding(RefundReason::Cancelled, Some(refund))
-                    .retaining(nothing)
+                let to = match booking.state {
+                    Pending => to.refunding_parts(),
+                    Confirmed | Released | Cancelled | Applied | Forfeited => {
+                        to.refunding(RefundReason::Cancelled, Some(refund))
+                    }
+                };
+                to.retaining(nothing)
             };
             Ok(to.telling(MessageKind::Cancelled))
         }
@@ -89,11 +94,7 @@ pub(super) fn reschedule(
                 .collect();
             let latest = booking.policy.deposit_due_by(place.starts_at, place.zone);
             if booking.state == Pending && latest < booking.deposit_deadline {
-                let due = booking
-                    .policy
-                    .deposit_deadline(now, place.starts_at, place.zone);
-                to.after.deposit_deadline = due;
-                to.after.remind_at = booking.policy.remind_at(now, due, place.zone);
+                to.bring_forward(latest, &place, now);
             }
             to.after.attendance = None;
             to.after.asked_at = None;
@@ -101,6 +102,24 @@ pub(super) fn reschedule(
             Ok(to.telling(MessageKind::Rescheduled))
         }
         state @ (Released | Cancelled | Applied | Forfeited) => Err(Rejection::Overtaken(state)),
+    }
+}
+
+impl Transition {
+    /// The deposit of a hold that moves to an earlier time is due earlier. Where money is here or on
+    /// its way, nobody is asked for it again.
+    fn bring_forward(&mut self, latest: DateTime<Utc>, place: &Place, now: DateTime<Utc>) {
+        let policy = &self.after.policy;
+        let awaited = self.after.funds.as_ref().is_some_and(|funds| funds.awaited);
+        if awaited || self.after.kept().minor() > 0 {
+            let grace = (now + minutes(policy.late_grace)).min(place.starts_at);
+            self.after.deposit_deadline = latest.max(grace).min(self.after.deposit_deadline);
+            self.after.remind_at = None;
+            return;
+        }
+        let due = policy.deposit_deadline(now, place.starts_at, place.zone);
+        self.after.remind_at = policy.remind_at(now, due, place.zone);
+        self.after.deposit_deadline = due;
     }
 }
 
@@ -129,7 +148,20 @@ impl Booking {
         };
         let kept = self.kept();
         // The odd penny is the customer's.
-        kept.percent(u32::from(percent) * 100, Rounding::Up)
-            .unwrap_or(kept)
+        let part = kept.percent(u32::from(percent) * 100, Rounding::Up);
+        part.map_or(kept, |part| refundable(part, kept))
     }
+}
+
+/// How many minor units apart the amounts are that the provider can move, at most.
+const PROVIDER_STEP_MAX: usize = 100;
+
+/// The next amount from `part` up that the provider can give back: of some currencies it moves no
+/// single minor units.
+fn refundable(part: Money, kept: Money) -> Money {
+    let amounts = (part.minor()..=kept.minor()).take(PROVIDER_STEP_MAX);
+    let mut amounts = amounts.filter_map(|minor| Money::new(minor, part.currency()).ok());
+    amounts
+        .find(|amount| amount.to_stripe().is_ok())
+        .unwrap_or(kept)
 }

@@ -1,10 +1,11 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chrono::{TimeDelta, TimeZone};
 use expect_test::expect_file;
 
 use super::*;
+use crate::dispute::DisputeStatus;
 use crate::local_time::stamp;
 use crate::phone::Phone;
 use crate::step::Row;
@@ -57,7 +58,7 @@ pub(crate) fn booking(state: State) -> Booking {
         payment_ref: paid.then(|| "pi_1".to_owned()),
         paid_at: paid.then(|| hours(1)),
         payments: paid.then(|| paid_in_full("pi_1")).into_iter().collect(),
-        refund_orders: BTreeSet::new(),
+        refund_reason: None,
         disputes: BTreeMap::new(),
         waived: None,
         waived_reason: None,
@@ -87,6 +88,9 @@ fn paid_in_full(payment_ref: &str) -> Paid {
         amount: Some(gbp(2000)),
         paid_at: hours(1),
         returned: None,
+        orders: BTreeMap::new(),
+        refunds: Refunds::default(),
+        lost: None,
         counted: None,
         retained: None,
     }
@@ -114,12 +118,20 @@ fn staff() -> StaffOrder {
     }
 }
 
-fn reported(refunded: i64, by_others: bool, dispute: Option<DisputeStatus>) -> Command {
+fn reported(by_others: i64, status: Option<DisputeStatus>) -> Command {
+    let disputed = status.map(|status| Disputed {
+        payment_ref: "pi_1".to_owned(),
+        status,
+        amount: gbp(2000),
+    });
     Command::SyncMoney(MoneyFacts {
         payment_ref: "pi_1".to_owned(),
-        refunded: gbp(refunded),
-        by_others,
-        disputes: dispute
+        refunds: Refunds {
+            returned: by_others,
+            ..Refunds::default()
+        },
+        by_others: by_others > 0,
+        disputes: disputed
             .map(|it| ("du_1".to_owned(), it))
             .into_iter()
             .collect(),
@@ -211,22 +223,22 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         (
             "SyncMoney: a part went back by hand",
-            reported(500, true, None),
+            reported(500, None),
             hours(2),
         ),
         (
             "SyncMoney: all went back by hand",
-            reported(2000, true, None),
+            reported(2000, None),
             hours(2),
         ),
         (
             "SyncMoney: disputed",
-            reported(0, false, Some(DisputeStatus::NeedsResponse)),
+            reported(0, Some(DisputeStatus::NeedsResponse)),
             hours(2),
         ),
         (
             "SyncMoney: an inquiry",
-            reported(0, false, Some(DisputeStatus::WarningNeedsResponse)),
+            reported(0, Some(DisputeStatus::WarningNeedsResponse)),
             hours(2),
         ),
         (

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::What;
-use crate::booking::{Booking, Paid, State};
+use crate::booking::{Booking, Paid, RefundReason, State};
 use crate::dispute::{Dispute, DisputeStatus};
 use crate::money::Money;
 use crate::refund::{PaymentRow, Progress, Refund};
@@ -16,6 +16,8 @@ pub(super) struct Fact {
     /// All that is there, if it says none.
     pub(super) amount: Option<Money>,
     pub(super) refund: RefundKind,
+    /// Whether the staff ordered it.
+    pub(super) by_staff: bool,
 }
 
 /// Which refund a fact is about, if about one.
@@ -35,6 +37,7 @@ fn fact(at: DateTime<Utc>, what: What, amount: Option<Money>) -> Fact {
         about: None,
         amount,
         refund: RefundKind::None,
+        by_staff: false,
     }
 }
 
@@ -64,6 +67,7 @@ fn of_refund(key: &str, refund: &Refund) -> Vec<Fact> {
             about: Some(refund.refund_id.clone().unwrap_or_else(|| key.to_owned())),
             amount: Some(refund.amount),
             refund: kind,
+            by_staff: refund.reason == Some(RefundReason::Staff),
         });
     };
     if kind != RefundKind::ByOthers {

@@ -35,6 +35,10 @@ const MADE_OF: [Place; 8] = [
 const ORDERED_OF: [Place; 7] = [
     Free, Deposit, Applied, Forfeited, Retained, Credited, Stranded,
 ];
+/// An order of the staff stands first for what older ones did not bring back.
+const ORDERED_BY_STAFF_OF: [Place; 7] = [
+    Stranded, Free, Deposit, Applied, Forfeited, Retained, Credited,
+];
 /// What others give back pays first what we could not.
 const BY_OTHERS_OF: [Place; 8] = [
     Stranded, Free, Deposit, Applied, Forfeited, Retained, Credited, Ordered,
@@ -85,10 +89,19 @@ impl Purse {
             What::BookingCancelled => self.cancel(amount),
             What::ForfeitReversed => self.shift(&[Forfeited], Free, self.at(Forfeited)),
             What::ForfeitCredited => self.shift(&[Forfeited], Credited, self.at(Forfeited)),
-            What::RefundOrdered if fact.refund == RefundKind::Refused => {
-                self.shift(&ORDERED_OF, Stranded, amount)
+            What::RefundOrdered => {
+                let from = if fact.by_staff {
+                    ORDERED_BY_STAFF_OF
+                } else {
+                    ORDERED_OF
+                };
+                match fact.refund {
+                    RefundKind::Refused => self.shift(&from, Stranded, amount),
+                    RefundKind::None | RefundKind::Ours | RefundKind::ByOthers => {
+                        self.shift(&from, Ordered, amount)
+                    }
+                }
             }
-            What::RefundOrdered => self.shift(&ORDERED_OF, Ordered, amount),
             What::RefundMade if fact.refund == RefundKind::ByOthers => {
                 self.pay_out(&BY_OTHERS_OF, clearing, amount)
             }

@@ -76,7 +76,8 @@ pub struct Tied {
 pub struct TieOut {
     listed: Listed,
     range: Range<DateTime<Utc>>,
-    /// Payments among the listed that are ours.
+    /// Payments that a listed refund or dispute is of, and those of them that are ours.
+    asked_for: BTreeSet<String>,
     ours: BTreeSet<String>,
     breaks: Vec<Break>,
     agreed: Compared,
@@ -84,9 +85,12 @@ pub struct TieOut {
 
 impl TieOut {
     pub fn new(listed: Listed, period: &Period) -> Self {
+        let later = listed.refunds.values().chain(listed.disputes.values());
+        let asked_for = later.filter_map(|it| it.payment_ref.clone()).collect();
         Self {
             listed,
             range: period.range(),
+            asked_for,
             ours: BTreeSet::new(),
             breaks: Vec::new(),
             agreed: Compared::default(),
@@ -98,7 +102,9 @@ impl TieOut {
         if row.booking_id.is_none() {
             return;
         }
-        self.ours.insert(row.payment_ref.clone());
+        if self.asked_for.contains(&row.payment_ref) {
+            self.ours.insert(row.payment_ref.clone());
+        }
         self.payment(row);
         for (key, refund) in &row.refunds {
             self.refund(row, key, refund);

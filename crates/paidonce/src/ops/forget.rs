@@ -1,5 +1,6 @@
 //! `paidonce ops forget`: a person asks to be forgotten.
 
+use std::io::Read;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -13,11 +14,12 @@ use paidonce_core::venue::{BUILT_IN, Venue};
 use super::{Failure, aws, exit, now, progress, say};
 
 const NAME_BYTES_MAX: usize = 60;
+const PHONE_BYTES_MAX: u64 = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArguments {
-    /// Their phone, such as +447700900123.
-    #[arg(long)]
+    /// Their phone, such as +447700900123; `-` reads it from the input, so that no history keeps it.
+    #[arg(long, allow_hyphen_values = true)]
     phone: String,
     /// Who does it, for the audit.
     #[arg(long, value_name = "NAME", value_parser = name)]
@@ -36,7 +38,12 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 pub(super) async fn run(arguments: ForgetArguments) -> Result<ExitCode, Failure> {
-    let phone = phone(&arguments.phone)?;
+    let phone = match arguments.phone.as_str() {
+        "-" => phone(&std::io::read_to_string(
+            std::io::stdin().take(PHONE_BYTES_MAX),
+        )?)?,
+        text => phone(text)?,
+    };
     let aws = aws().await;
     let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
     let privacy_salt = SecretCache::new(&aws, PRIVACY_SALT.to_owned());

@@ -21,6 +21,7 @@ pub(crate) enum Notice {
     ThankYou,
     AlreadyPaid,
     UnderWay,
+    Checking,
     HoldEnded,
     LinkExpired,
     LinkInvalid,
@@ -41,7 +42,8 @@ impl Notice {
             Rejection::Overtaken(State::Released | State::Cancelled) => Self::HoldEnded,
             // Another click took another attempt.
             Rejection::Overtaken(State::Pending) => Self::Busy,
-            Rejection::TooEarly(_) | Rejection::Frozen | Rejection::NotThatMuch => Self::Busy,
+            Rejection::Frozen => Self::Checking,
+            Rejection::TooEarly(_) | Rejection::NotThatMuch => Self::Busy,
         }
     }
 
@@ -63,6 +65,11 @@ impl Notice {
                 200,
                 "Payment under way",
                 "Your payment is on its way. We text you as soon as it has arrived.",
+            ),
+            Self::Checking => (
+                200,
+                "We are checking your payment",
+                "A payment for this booking has reached us, and one of us is looking at it. There is nothing to pay for now; we get in touch with you.",
             ),
             Self::HoldEnded => (
                 410,
@@ -96,6 +103,7 @@ impl Cashier {
             Notice::ThankYou
             | Notice::AlreadyPaid
             | Notice::UnderWay
+            | Notice::Checking
             | Notice::HoldEnded
             | Notice::LinkExpired
             | Notice::LinkInvalid
@@ -107,6 +115,7 @@ impl Cashier {
     pub(crate) fn pay_page(&self, booking: &Booking, now: DateTime<Utc>) -> Reply {
         match booking.state {
             State::Pending if is_under_way(booking) => self.notice(Notice::UnderWay),
+            State::Pending if booking.owed().minor() == 0 => self.notice(Notice::Checking),
             State::Pending if now < booking.deposit_deadline => {
                 PAGES.render("pay", 200, self.facts(booking))
             }

@@ -1,7 +1,7 @@
 //! `POST /bookings`: the slots, the booking, its audit row, the deposit request, the answer under its
 //! key and a token of each limit are one step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
@@ -123,7 +123,7 @@ impl Intake {
             payment_ref: None,
             paid_at: None,
             payments: Vec::new(),
-            refund_orders: BTreeSet::new(),
+            refund_reason: None,
             disputes: BTreeMap::new(),
             waived: None,
             waived_reason: None,

@@ -152,11 +152,9 @@ impl Webhook {
             let reconcile = CashierOrder::Reconcile { payment_ref };
             step = step.order_cashier(&self.tables, &order.booking_id, reconcile);
         }
-        let transition = match change.after.facts() {
-            Some(facts) => transition.and(Command::SyncMoney(facts), now),
-            None => transition,
-        };
-        (step, transition)
+        let step = step.money_case(&self.tables, &change);
+        let facts = change.after.facts();
+        (step, transition.and(Command::SyncMoney(facts), now))
     }
 
     /// An event that changes nothing: the booking must still be so.

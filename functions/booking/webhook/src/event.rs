@@ -129,7 +129,8 @@ impl Event {
     /// from: a report is read from it once more, by its own shape.
     ///
     /// # Errors
-    /// A 400 for an object that is not what its type says.
+    /// A 400 for an object that is not what its type says; a 500 for a report of money that can't be
+    /// read, so that it is sent again.
     pub fn meaning(
         &self,
         body: &[u8],

@@ -106,7 +106,12 @@ impl Webhook {
         if event.train() != Some(&self.train) {
             count(Self::NAME, "api_version_mismatch", 1);
         }
-        let meaning = event.meaning(&request.body, self.livemode, self.account.as_deref())?;
+        let meaning = event
+            .meaning(&request.body, self.livemode, self.account.as_deref())
+            .inspect_err(|problem| {
+                count(Self::NAME, "event_unreadable", 1);
+                tracing::error!(event.id = %event.id, code = problem.code, "Event `{}` can't be read", event.id);
+            })?;
         match meaning {
             Meaning::OtherType => count(Self::NAME, "event_ignored", 1),
             Meaning::OtherProduct => count(Self::NAME, "foreign_object", 1),

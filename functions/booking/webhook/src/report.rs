@@ -91,7 +91,7 @@ impl Report {
     /// that we make.
     ///
     /// # Errors
-    /// A 400 for an object that is not what its type says.
+    /// For an object that is not what its type says, or says something that we don't know yet.
     pub(crate) fn read(kind: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
         match kind {
             "charge.refunded" => charge(object(body)?.data.object),
@@ -108,9 +108,10 @@ fn object<T: DeserializeOwned>(body: &[u8]) -> Result<Envelope<T>, Problem> {
     serde_json::from_slice(body).map_err(|_| unreadable())
 }
 
+/// It may be news that a newer version of ours can read: the provider sends it again for days.
 fn unreadable() -> Problem {
-    let detail = "The event's object is not what its type says.";
-    Problem::new(400, "not_an_event", detail)
+    let detail = "The event's object is not one that we can read.";
+    Problem::new(500, "unreadable_report", detail)
 }
 
 fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
@@ -118,7 +119,9 @@ fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
         return Ok(None);
     };
     let metadata = object.metadata.unwrap_or_default();
-    let amount = money(object.amount, &object.currency)?;
+    let Ok(amount) = Money::from_stripe(object.amount, &object.currency) else {
+        return Ok(None);
+    };
     Ok(Some(Report {
         payment_ref,
         booking_id: ours(metadata.booking_id.as_deref()),
@@ -138,7 +141,10 @@ fn charge(object: ChargeObject) -> Result<Option<Report>, Problem> {
     let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
         return Ok(None);
     };
-    let said = money(object.amount_refunded, &object.currency)?;
+    // What is not in a currency that we take is not ours.
+    let Ok(said) = Money::from_stripe(object.amount_refunded, &object.currency) else {
+        return Ok(None);
+    };
     let metadata = object.metadata.unwrap_or_default();
     Ok(Some(Report {
         payment_ref,
@@ -154,7 +160,9 @@ fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Proble
     let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
         return Ok(None);
     };
-    let amount = money(object.amount, &object.currency)?;
+    let Ok(amount) = Money::from_stripe(object.amount, &object.currency) else {
+        return Ok(None);
+    };
     let moved = |wanted: fn(i64) -> bool| {
         let sum = object.balance_transactions.iter();
         let sum: i64 = sum.map(|it| it.amount).filter(|it| wanted(*it)).sum();
@@ -215,10 +223,6 @@ fn payment_ref(value: Option<&Value>) -> Option<String> {
 
 fn ours(booking_id: Option<&str>) -> Option<String> {
     booking_id.and_then(our_booking_id)
-}
-
-fn money(minor: i64, currency: &str) -> Result<Money, Problem> {
-    Money::from_stripe(minor, currency).map_err(|_| unreadable())
 }
 
 fn instant(seconds: i64) -> Result<DateTime<Utc>, Problem> {

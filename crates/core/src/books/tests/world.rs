@@ -186,9 +186,8 @@ impl World {
             return false;
         };
         *row = change.after;
-        if let Some(facts) = row.facts() {
-            self.order(Command::SyncMoney(facts));
-        }
+        let facts = row.facts();
+        self.order(Command::SyncMoney(facts));
         true
     }
 

@@ -193,7 +193,7 @@ fn booking_view(dev: &Dev, booking: &Booking, now: DateTime<Utc>) -> BookingView
         disputes: booking
             .disputes
             .values()
-            .map(|status| status.as_str().replace('_', " "))
+            .map(|disputed| disputed.status.as_str().replace('_', " "))
             .collect(),
         manage_url: (is_pending || is_confirmed)
             .then(|| link(dev, booking, "bdc-intake", Purpose::Manage))
