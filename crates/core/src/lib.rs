@@ -16,6 +16,7 @@ pub mod case;
 pub mod dispute;
 pub mod due;
 pub mod email;
+pub mod evidence;
 pub mod forget;
 pub mod holds;
 pub mod idempotency;

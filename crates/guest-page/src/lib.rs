@@ -6,6 +6,7 @@ mod door;
 
 use lambda_kit::Reply;
 use minijinja::{AutoEscape, Environment, Value, context};
+use paidonce_core::money::{Currency, Money};
 
 pub use door::verified;
 
@@ -45,6 +46,7 @@ impl Pages {
     pub fn new(own: &[(&'static str, &'static str)]) -> Self {
         let mut pages = Environment::new();
         pages.set_auto_escape_callback(|_| AutoEscape::Html);
+        pages.add_filter("money", money);
         let shared = [
             ("frame", include_str!("frame.html")),
             ("notice", include_str!("notice.html")),
@@ -86,6 +88,19 @@ impl Pages {
     }
 }
 
+/// An amount as rows have it, as people read it.
+fn money(stored: &Value) -> String {
+    let minor = stored.get_attr("amount").ok().and_then(|it| it.as_i64());
+    let currency = stored.get_attr("currency").ok();
+    let currency = currency.and_then(|it| it.as_str()?.parse::<Currency>().ok());
+    match (minor, currency) {
+        (Some(minor), Some(currency)) => {
+            Money::new(minor, currency).map_or_else(|_| "?".to_owned(), Money::display)
+        }
+        (Some(_) | None, _) => "not known".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +111,17 @@ mod tests {
         assert_eq!(reply.status, 404);
         assert!(reply.body.contains("&lt;The&gt; Anchor"), "{}", reply.body);
         assert!(reply.body.contains(LINK_INVALID.title));
+    }
+
+    #[test]
+    fn an_amount_is_written_as_people_read_it() {
+        let pages = Pages::new(&[("sum", "{{ it | money }}")]);
+        let sum = |it: Value| pages.render("sum", 200, context! { it }).body;
+        assert_eq!(
+            sum(context! { amount => 2050, currency => "GBP" }),
+            "£20.50"
+        );
+        assert_eq!(sum(Value::from(())), "not known");
     }
 
     #[test]

@@ -122,6 +122,7 @@ async fn b33_an_answer_that_was_given_is_given_again_however_much_is_held() {
     assert_refused(&book(&town, 2, &json!({})).await);
     let again = town.post_booking(&wish, Some("k-1")).await;
     assert_eq!((again.status, again.json()), (201, first.json()));
+    assert_eq!(town.kept_answers().len(), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! What customers and staff can do with a booking, how much of it, and what proves it afterwards.
 
+mod cases;
+mod evidence;
 mod fields;
 mod late_money;
 mod limits;

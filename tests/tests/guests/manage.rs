@@ -465,3 +465,82 @@ async fn a_customer_and_the_staff_who_cancel_at_once_give_the_money_back_once() 
         1
     );
 }
+
+#[tokio::test]
+async fn the_link_in_the_confirmation_leads_to_the_page() {
+    let town = Town::new();
+    town.confirmed().await;
+    let base = town.fleet.url(INTAKE);
+    let texts = town.texts();
+    let text = &texts.last().unwrap().text;
+    let link = text.split_whitespace().find(|word| word.starts_with(&base));
+    let path = link.unwrap_or_else(|| panic!("{text}")).strip_prefix(&base);
+    let request = Request::get(format!("/{}", path.unwrap()));
+    let page = town
+        .request(INTAKE, request.body(Bytes::new()).unwrap())
+        .await;
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("Cancel my booking"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn a_dearer_hour_is_not_to_be_had_by_booking_a_cheap_one_first() {
+    let dear_saturdays = venue(|venue| {
+        let dear = json!({"days": ["Sat"], "deposit": {"per_booking": 5000}});
+        venue["resources"][0]["deposit_when"] = json!([dear]);
+    });
+    let town = Town::with_venue(&dear_saturdays);
+    let booked = paid(&town, &json!({"starts_at": "2026-07-16T20:00"})).await;
+    let link = link(&town, &booked);
+    let offered = options(&look(&town, &link).await);
+    assert!(
+        offered.contains(&"2026-07-17T20:00".to_owned()),
+        "{offered:?}"
+    );
+    assert!(!offered.iter().any(|at| at.starts_with("2026-07-18")));
+    let moved = move_to(&town, &link, "2026-07-18T20:00").await;
+    assert_eq!(moved.status, 422);
+    assert!(
+        moved.text.contains("can&#x27;t be booked"),
+        "{}",
+        moved.text
+    );
+    assert_eq!(move_to(&town, &link, "2026-07-17T20:00").await.status, 303);
+}
+
+#[tokio::test]
+async fn b21_a_booking_that_is_moved_while_its_payment_page_is_open_is_paid_where_it_is() {
+    let town = Town::new();
+    let booked = town.pending().await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(led.status, 303);
+    let link = link(&town, &booked);
+    assert_eq!(move_to(&town, &link, "2026-07-12T20:00").await.status, 303);
+    assert_eq!(town.pay_session(&led, "4242424242424242").0, 200);
+    town.settle().await;
+    assert_eq!(town.state(&booked), "CONFIRMED");
+    let holder = town.holder("table-4#2026-07-12T20:00");
+    assert_eq!(holder.as_deref(), Some(booked.id.as_str()));
+    assert_eq!(town.holder("table-4#2026-07-11T20:00"), None);
+    assert_eq!(refunded(&town), 0);
+}
+
+#[tokio::test]
+async fn b21_a_booking_that_is_cancelled_while_its_payment_is_on_the_way_gives_it_back() {
+    let town = Town::new();
+    let booked = town.pending().await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(town.pay_session(&led, "4242424242424242").0, 200);
+    // The customer is faster than the provider's event.
+    let link = link(&town, &booked);
+    assert_eq!(cancel(&town, &link).await.status, 303);
+    town.settle().await;
+    assert_eq!(town.state(&booked), "CANCELLED");
+    assert_eq!((town.captured(), refunded(&town)), (2000, 2000));
+    let page = look(&town, &link).await;
+    assert!(
+        page.text.contains("£20.00 goes back to you"),
+        "{}",
+        page.text
+    );
+}

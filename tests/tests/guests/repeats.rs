@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use fleet_tests::Town;
+use local_cloud::{FaultKind, FaultRule};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{everything, pay_by_event, wish};
+use crate::support::{INTAKE, everything, pay_by_event, wish};
 
 #[tokio::test]
 async fn b35_a_form_sent_twice_makes_one_booking_and_one_text() {
@@ -139,4 +140,25 @@ async fn b35_fifty_clicks_at_once_are_one_booking() {
     assert_eq!(town.rows("bdc-bookings").len(), 1);
     town.settle().await;
     assert_eq!(town.kinds(), ["deposit_request"]);
+}
+
+#[tokio::test]
+async fn b35_a_form_whose_answer_was_lost_gets_it_when_it_is_sent_again() {
+    let town = Town::new();
+    let faults = town.fleet.cloud.faults();
+    for kind in [FaultKind::AnswerLost, FaultKind::CrashAfter] {
+        let lost = FaultRule::once(INTAKE, "TransactWriteItems", kind);
+        faults.add(lost.times(20));
+        let starts_at = format!("2026-08-0{}T20:00", 1 + town.rows("bdc-bookings").len());
+        let wish = wish(&town, &json!({"starts_at": starts_at}));
+        let first = town.post_booking(&wish, None).await;
+        assert!(first.status >= 500, "{kind:?}: {}", first.text);
+        faults.clear();
+        let again = town.post_booking(&wish, None).await;
+        assert_eq!(again.status, 201, "{kind:?}: {}", again.text);
+        assert_eq!(again.headers["idempotent-replayed"], "true");
+    }
+    town.settle().await;
+    assert_eq!(town.rows("bdc-bookings").len(), 2);
+    assert_eq!(town.kinds(), ["deposit_request"; 2]);
 }

@@ -1,15 +1,18 @@
 //! `bdc-intake`: holds slots for new bookings, takes the orders of the staff, and shows a customer the
 //! page behind the signed link on which a booking is moved and called off.
 //!
-//! Triggered by its Function URL. Touches slots, bookings, idempotency keys, outbox and audit; it
-//! reaches no provider, no model and no phone, so nothing slow happens while a customer waits.
-//! If two run at once for one slot, the slot's row can be created once: one books, the other gets
-//! `slot_taken`. If one runs twice under one `Idempotency-Key`, the second gives the first's answer.
+//! Triggered by its Function URL. Touches slots, bookings, idempotency keys, cases, outbox and audit,
+//! and reads payments to prove what happened; it reaches no provider, no model and no phone, so nothing slow
+//! happens while a customer waits. If two run at once for one slot, the slot's row can be created once:
+//! one books, the other gets `slot_taken`. If one runs twice, under one `Idempotency-Key` or with the
+//! same form, the second gives the first's answer.
 
 mod api;
 mod availability;
 mod carrying;
+mod cases;
 mod claim;
+mod evidence;
 mod manage;
 mod manage_page;
 mod new_booking;
@@ -43,6 +46,8 @@ pub struct Intake {
     tables: Tables,
     calendar: Calendar,
     idempotency_table: String,
+    payments_table: String,
+    cases_table: String,
     tokens: SecretCache,
     link_key: SecretCache,
     pay_url: String,
@@ -69,6 +74,8 @@ impl Function for Intake {
             tables,
             calendar,
             idempotency_table: environment.text("IDEMPOTENCY_TABLE"),
+            payments_table: environment.text("PAYMENTS_TABLE"),
+            cases_table: environment.text("CASES_TABLE"),
             tokens: SecretCache::new(&setup.aws, environment.text("TOKENS_SECRET")),
             link_key: SecretCache::new(&setup.aws, environment.text("LINK_SECRET")),
             pay_url: environment.text("PAY_URL"),
@@ -106,6 +113,9 @@ impl Intake {
             Call::Book => self.book(request, &caller, now).await,
             Call::Slots => self.list_slots(request, now).await,
             Call::Show(id) => self.show(id, &caller).await,
+            Call::Cases => self.list_cases(request, &caller).await,
+            Call::CloseCase(id) => self.close_case(&id, request, &caller, now).await,
+            Call::Evidence(id) => self.evidence(id, request, &caller, now).await,
             Call::Order(task, id) => self.staff_order(task, id, request, &caller, now).await,
         }
     }

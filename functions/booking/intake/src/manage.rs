@@ -102,7 +102,10 @@ impl Intake {
         let wall = request.form("starts_at").unwrap_or_default();
         let wanted = start(&wall, self.venue.zone, now)
             .and_then(|at| self.wanted(&booking.place.resource, at.utc, booking.party, now));
-        let Ok(wanted) = wanted else {
+        let wanted = wanted
+            .ok()
+            .filter(|it| self.asks_no_more(it.resource, &booking, it.starts_at));
+        let Some(wanted) = wanted else {
             let view = View {
                 booking: &booking,
                 query: &query(request),

@@ -11,6 +11,7 @@ use paidonce_core::calendar::{Wanted, near};
 use paidonce_core::local_time::{human, slot_stamp};
 use paidonce_core::money::Money;
 use paidonce_core::terms;
+use paidonce_core::venue::Resource;
 
 use crate::Intake;
 
@@ -129,12 +130,28 @@ impl Intake {
         };
         let units = Wanted::like(place, resource)
             .map_or_else(|| resource.units(booking.party), |wanted| wanted.units);
-        let starts = near(resource, place.starts_at, now, self.venue.zone, ROWS_MAX);
+        let mut starts = near(resource, place.starts_at, now, self.venue.zone, ROWS_MAX);
+        starts.retain(|start| self.asks_no_more(resource, booking, *start));
         let owner = booking.booking_id.as_str();
         let free = self.calendar.free_starts(resource, units, starts, owner);
         let mut free = free.await?;
         free.sort();
         Ok(free)
+    }
+}
+
+impl Intake {
+    /// Whether a start asks for no higher deposit than the booking has: what is dearer is not to be had
+    /// by booking the cheap hour first.
+    pub(crate) fn asks_no_more(
+        &self,
+        resource: &Resource,
+        booking: &Booking,
+        starts_at: DateTime<Utc>,
+    ) -> bool {
+        let (party, zone) = (booking.party, self.venue.zone);
+        let deposit = resource.deposit(party, starts_at, zone, self.venue.currency);
+        deposit.is_some_and(|deposit| booking.deposit.checked_sub(deposit).is_ok())
     }
 }
 
@@ -172,7 +189,7 @@ fn standing(booking: &Booking, now: DateTime<Utc>) -> String {
         State::Confirmed if booking.waived.is_some() => {
             "Confirmed. You do not need to pay a deposit.".to_owned()
         }
-        State::Confirmed => format!("Confirmed. {}", terms::cancellation(booking)),
+        State::Confirmed => "Confirmed: your deposit is paid.".to_owned(),
         State::Cancelled => sent_back(booking),
         State::Released => {
             "The deposit was not paid in time, so we gave the place to others. Please book again."

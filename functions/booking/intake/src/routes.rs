@@ -6,7 +6,7 @@ use crate::manage::Visit;
 use crate::orders::Task;
 
 /// Who must say who they are, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// Systems and staff, by a bearer token.
     Api(Call<'a>),
@@ -15,12 +15,16 @@ pub(crate) enum Route<'a> {
 }
 
 /// What a caller with a token asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Call<'a> {
     Book,
     Slots,
     Show(&'a str),
     Order(Task, &'a str),
+    Evidence(&'a str),
+    Cases,
+    /// By the id of the case, decoded: it has a `#`.
+    CloseCase(String),
 }
 
 impl<'a> Route<'a> {
@@ -34,6 +38,9 @@ impl<'a> Route<'a> {
             ("POST", ["bookings"]) => Call::Book,
             ("GET", ["slots"]) => Call::Slots,
             ("GET", ["bookings", id]) => Call::Show(id),
+            ("GET", ["cases"]) => Call::Cases,
+            ("POST", ["cases", id, "close"]) => Call::CloseCase(decoded(id)?),
+            ("GET", ["bookings", id, "evidence"]) => Call::Evidence(id),
             ("POST", ["bookings", id, order]) => Call::Order(Task::named(order)?, id),
             _ => return None,
         };
@@ -41,12 +48,18 @@ impl<'a> Route<'a> {
     }
 }
 
-impl<'a> Call<'a> {
+impl Call<'_> {
     /// The id of the booking that it is about, if it is about one.
-    pub(crate) fn booking_id(self) -> Option<&'a str> {
+    pub(crate) fn booking_id(&self) -> Option<&str> {
         match self {
-            Self::Book | Self::Slots => None,
-            Self::Show(id) | Self::Order(_, id) => Some(id),
+            Self::Book | Self::Slots | Self::Cases | Self::CloseCase(_) => None,
+            Self::Show(id) | Self::Order(_, id) | Self::Evidence(id) => Some(id),
         }
     }
+}
+
+/// A segment of a path without its percent-encoding; nothing if that is longer than any id of ours.
+fn decoded(segment: &str) -> Option<String> {
+    const ENCODED_BYTES_MAX: usize = 300;
+    (segment.len() <= ENCODED_BYTES_MAX).then(|| lambda_kit::decoded(segment))
 }
