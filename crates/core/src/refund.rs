@@ -203,6 +203,14 @@ fn collected(
     to.after.amount = amount;
     to.after.paid_at = Some(paid_at);
     to.after.expires_at = None;
+    // Nobody could be told of it while the payment was nobody's.
+    let has_failed = |refund: &Refund| match refund.progress {
+        Progress::Known(status) => !status.is_live(),
+        Progress::Asked | Progress::Refused => false,
+    };
+    if row.refunds.values().any(has_failed) {
+        to.case = Some(Reason::RefundFailed);
+    }
     Ok(to)
 }
 

@@ -52,15 +52,7 @@ pub fn money_step(
     let Some(booking_id) = &payment.booking_id else {
         return step;
     };
-    if let Some(reason) = change.case {
-        let facts = json!({
-            "payment_ref": payment.payment_ref,
-            "paid": payment.amount,
-            "refunds": payment.refunds,
-            "why": change.why,
-        });
-        step = step.hand_over(tables, booking_id, reason, facts);
-    }
+    step = hand_over_money(step, tables, booking_id, change);
     let synced = payment.facts().zip(rows.booking);
     let synced = synced.and_then(|(facts, booking)| {
         let command = booking::Command::SyncMoney(facts);
@@ -68,6 +60,21 @@ pub fn money_step(
     });
     match synced {
         Some((booking, transition)) => step_of(step, tables, booking, &transition, origin),
+        None => step,
+    }
+}
+
+/// Hands over what a person must hear of a change, if it is anything.
+pub fn hand_over_money(step: Step, tables: &Tables, booking_id: &str, change: &Change) -> Step {
+    let payment = &change.after;
+    let facts = json!({
+        "payment_ref": payment.payment_ref,
+        "paid": payment.amount,
+        "refunds": payment.refunds,
+        "why": change.why,
+    });
+    match change.case {
+        Some(reason) => step.hand_over(tables, booking_id, reason, facts),
         None => step,
     }
 }

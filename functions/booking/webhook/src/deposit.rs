@@ -9,6 +9,7 @@ use paidonce_core::booking_step::{CashierOrder, Origin, step_of};
 use paidonce_core::carry_out::DECISIONS_MAX;
 use paidonce_core::payment::Outcome;
 use paidonce_core::refund::{self, PaymentRow};
+use paidonce_core::refund_step::hand_over_money;
 use paidonce_core::slots::SlotRow;
 use paidonce_core::step::{Found, Row, Step, from_item, read};
 use serde_json::json;
@@ -142,6 +143,7 @@ impl Webhook {
                     event,
                 ),
             );
+        step = hand_over_money(step, &self.tables, &order.booking_id, &change);
         if change.after.misses_refunds() {
             let payment_ref = order.payment_ref.clone();
             let reconcile = CashierOrder::Reconcile { payment_ref };
