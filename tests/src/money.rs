@@ -239,6 +239,9 @@ impl Town {
                 .iter()
                 .find(|it| it["payment_intent"] == payment_ref)?;
             let booking_id = session["metadata"]["booking_id"].as_str()?;
+            if !booking_id.starts_with("bkg_") {
+                return None;
+            }
             let booking = bookings
                 .iter()
                 .find(|row| row["booking_id"] == booking_id)

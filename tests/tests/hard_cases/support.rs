@@ -5,6 +5,8 @@ use fleet_tests::{Booked, Town};
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 
+/// Saturday 11 July 2026, three hours before 20:00 in London: deposits are due after half an hour.
+pub(crate) const AFTERNOON: &str = "2026-07-11T16:00:00Z";
 pub(crate) const CASHIER: &str = "bdc-cashier";
 pub(crate) const RELEASE: &str = "bdc-release-sweep";
 pub(crate) const SETTLE: &str = "bdc-settle-sweep";
@@ -155,4 +157,18 @@ pub(crate) async fn try_to_deliver(town: &Town, job: &Value) -> Option<bool> {
     let event = json!({"Records": [record]});
     let answer = town.fleet.cloud.invoke(CASHIER, event).await.ok()?;
     Some(answer["batchItemFailures"] == json!([]))
+}
+
+/// How the provider answers the next refund.
+pub(crate) fn next_refund(town: &Town, status: &str) {
+    let body = json!({"status": status});
+    let (code, answer) = town.provider("POST", "/_sandbox/refunds/next", &body);
+    assert_eq!(code, 200, "{answer}");
+}
+
+/// Has a refund become something else at the provider.
+pub(crate) fn move_refund(town: &Town, refund_id: &str, status: &str) {
+    let path = format!("/_sandbox/refunds/{refund_id}/move");
+    let (code, answer) = town.provider("POST", &path, &json!({"status": status}));
+    assert_eq!(code, 200, "{answer}");
 }
