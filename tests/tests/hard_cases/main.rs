@@ -3,6 +3,7 @@
 
 mod deadlines;
 mod disputes;
+mod due;
 mod late_money;
 mod moving;
 mod order;
