@@ -3,11 +3,17 @@
 //! The index is behind the table and may show a booking twice, or too late: what it says is a hint,
 //! and each booking is decided on from its own row.
 
+use std::collections::VecDeque;
+use std::time::{Duration, SystemTime};
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_async::time::{SharedTimeSource, TimeSource};
 use chrono::{DateTime, Utc};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 
 use crate::booking::{Booking, DUE_SHARDS, State, due_shard};
 use crate::local_time::stamp;
@@ -92,8 +98,10 @@ pub async fn due_page(
 
 /// How many due rows one page holds.
 const PAGE_ITEMS: i32 = 50;
-/// How many pages one sweep reads in each shard; what is left is the next sweep's.
-const PAGES_MAX: usize = 20;
+/// How many rows are handled at a time: each of them waits for others most of its time.
+const AT_A_TIME: usize = 8;
+/// More pages than any sweep gets to in its time.
+const PAGES_MAX: usize = 4_000;
 
 /// What a sweep did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -101,9 +109,13 @@ pub struct Swept {
     pub looked_at: u32,
     /// Rows that could not be handled; the next sweep finds them again.
     pub failed: u32,
+    /// Its time was over before all was looked at: the next sweep goes on.
+    pub more: bool,
 }
 
-/// Works off what is due, page by page. One that fails stops none behind it.
+/// Works off what is due, page by page and from each partition in turn, until nothing is left or the
+/// time `within` is over. What is under way then is still finished. A row that fails stops none
+/// behind it, and a partition full of those stops no other.
 ///
 /// # Errors
 /// If the index did not answer.
@@ -111,6 +123,7 @@ pub async fn work_off<F, Fut, E>(
     client: &Client,
     work: &DueWork<'_>,
     now: DateTime<Utc>,
+    within: Duration,
     mut handle: F,
 ) -> Result<Swept, Box<SdkError<QueryError>>>
 where
@@ -118,8 +131,18 @@ where
     Fut: Future<Output = Result<(), E>>,
     E: std::fmt::Display,
 {
+    let timer = Timer::start(client, within);
     let mut swept = Swept::default();
-    for shard in &work.shards {
+    let first_pages = work.shards.iter().map(|shard| (shard.as_str(), None));
+    let mut left: VecDeque<(&str, Option<Item>)> = first_pages.collect();
+    for _ in 0..PAGES_MAX {
+        let Some((shard, start)) = left.pop_front() else {
+            break;
+        };
+        if timer.is_over() {
+            left.push_front((shard, start));
+            break;
+        }
         let query = DueQuery {
             table: work.table,
             key: work.key,
@@ -127,21 +150,65 @@ where
             now,
             limit: PAGE_ITEMS,
         };
-        let mut start = None;
-        for _ in 0..PAGES_MAX {
-            let page = due_page(client, query, start).await?;
-            for key in page.keys {
-                swept.looked_at += 1;
-                if let Err(error) = handle(key.clone()).await {
-                    swept.failed += 1;
-                    tracing::error!(due.key = %key, %error, "Due work on `{key}` could not be done");
-                }
-            }
-            start = page.next;
-            if start.is_none() {
+        let page = due_page(client, query, start).await?;
+        handle_all(page.keys, &timer, &mut handle, &mut swept).await;
+        left.extend(page.next.map(|next| (shard, Some(next))));
+    }
+    swept.more |= !left.is_empty();
+    Ok(swept)
+}
+
+/// Handles the rows of a page, some at a time.
+async fn handle_all<F, Fut, E>(keys: Vec<String>, timer: &Timer, handle: &mut F, swept: &mut Swept)
+where
+    F: FnMut(String) -> Fut,
+    Fut: Future<Output = Result<(), E>>,
+    E: std::fmt::Display,
+{
+    let mut waiting = keys.into_iter();
+    let mut running = FuturesUnordered::new();
+    loop {
+        while running.len() < AT_A_TIME && !timer.is_over() {
+            let Some(key) = waiting.next() else {
                 break;
-            }
+            };
+            let handled = handle(key.clone());
+            running.push(async move { (key, handled.await) });
+        }
+        let Some((key, handled)) = running.next().await else {
+            break;
+        };
+        swept.looked_at += 1;
+        if let Err(error) = handled {
+            swept.failed += 1;
+            tracing::error!(due.key = %key, %error, "Due work on `{key}` could not be done");
         }
     }
-    Ok(swept)
+    swept.more |= waiting.next().is_some();
+}
+
+/// How much of its time a sweep has used, by the client's own clock.
+struct Timer {
+    clock: Option<SharedTimeSource>,
+    started: Option<SystemTime>,
+    within: Duration,
+}
+
+impl Timer {
+    fn start(client: &Client, within: Duration) -> Self {
+        let clock = client.config().time_source();
+        Self {
+            started: clock.as_ref().map(TimeSource::now),
+            clock,
+            within,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let now = self.clock.as_ref().map(TimeSource::now);
+        let spent = now
+            .zip(self.started)
+            .and_then(|(now, started)| now.duration_since(started).ok());
+        spent.is_some_and(|spent| spent >= self.within)
+    }
 }

@@ -73,7 +73,10 @@ async fn a_sweep_costs_a_query_for_each_shard_and_two_calls_for_each_due_booking
     }
     town.forget_calls();
     let swept = sweep(&town, "bdc-release-sweep").await;
-    assert_eq!(swept, json!({"looked_at": bookings.len(), "failed": 0}));
+    assert_eq!(
+        swept,
+        json!({"looked_at": bookings.len(), "failed": 0, "more": false})
+    );
     let calls = town.calls("bdc-release-sweep");
     let count = |operation: &str| calls.iter().filter(|call| *call == operation).count();
     assert_eq!(

@@ -125,7 +125,7 @@ async fn a_cell_that_is_somebody_elses_is_left_alone_and_the_booking_is_released
     .await;
     assert_eq!(
         sweep(&town, SWEEP).await,
-        json!({"looked_at": 1, "failed": 0})
+        json!({"looked_at": 1, "failed": 0, "more": false})
     );
     assert_eq!(town.state(&bookings[0]), "RELEASED");
     assert_eq!(town.rows("bdc-slots").len(), 1);
@@ -184,7 +184,7 @@ async fn bug_g10_an_index_that_still_shows_a_paid_booking_as_pending_changes_not
     let before = town.row(&booked);
     for _ in 0..2 {
         let swept = sweep(&town, SWEEP).await;
-        assert_eq!(swept, json!({"looked_at": 1, "failed": 0}));
+        assert_eq!(swept, json!({"looked_at": 1, "failed": 0, "more": false}));
     }
     town.settle().await;
     assert_eq!(town.row(&booked), before);
@@ -229,7 +229,7 @@ async fn bug_g12_due_work_is_spread_over_every_shard_and_one_sweep_finds_all_of_
     town.fleet.cloud.faults().clear();
     assert_eq!(
         sweep(&town, SWEEP).await,
-        json!({"looked_at": BOOKINGS, "failed": 0})
+        json!({"looked_at": BOOKINGS, "failed": 0, "more": false})
     );
     assert_eq!(town.rows("bdc-slots"), Vec::<Value>::new());
     town.settle().await;
@@ -258,8 +258,8 @@ async fn one_bad_row_does_not_stop_the_others() {
         .await;
     }
     for expected in [
-        json!({"looked_at": 16, "failed": 4}),
-        json!({"looked_at": 4, "failed": 4}),
+        json!({"looked_at": 16, "failed": 4, "more": false}),
+        json!({"looked_at": 4, "failed": 4, "more": false}),
     ] {
         assert_eq!(sweep(&town, SWEEP).await, expected);
     }

@@ -242,7 +242,7 @@ fn stories() -> impl Strategy<Value = Story> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn b11_any_order_with_repeats_ends_like_the_order_in_which_it_happened(

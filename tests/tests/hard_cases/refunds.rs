@@ -5,8 +5,9 @@ use fleet_tests::{Booked, CARD, Town};
 use serde_json::{Value, json};
 
 use crate::support::{
-    CASHIER, SETTLE, assert_no_cases, assert_refunded_once, assert_stands, case, cashier_job,
-    deliver, minutes, move_refund, next_refund, refunds_of, staff, sweep, take, times, told,
+    AFTERNOON, CASHIER, SETTLE, assert_no_cases, assert_refunded_once, assert_stands, case,
+    cashier_job, deliver, minutes, move_refund, next_refund, refunds_of, staff, sweep, take, times,
+    told,
 };
 
 /// Its refund fails a day after it succeeded.
@@ -32,7 +33,7 @@ async fn attended(town: &Town, booked: &Booked) {
 
 #[tokio::test]
 async fn b12_a_whole_refund_by_hand_is_a_case_and_the_deposit_is_not_settled() {
-    let town = Town::new();
+    let town = Town::at(AFTERNOON);
     let (booked, payment) = paid_with(&town, CARD).await;
     town.refund_by_hand(&payment, None);
     town.settle().await;
@@ -57,7 +58,7 @@ async fn b12_a_whole_refund_by_hand_is_a_case_and_the_deposit_is_not_settled() {
 
 #[tokio::test]
 async fn b12_a_part_refunded_by_hand_stays_a_part_and_the_rest_is_settled() {
-    let town = Town::new();
+    let town = Town::at(AFTERNOON);
     let (booked, payment) = paid_with(&town, CARD).await;
     for _ in 0..2 {
         town.refund_by_hand(&payment, Some(300));
@@ -228,7 +229,7 @@ async fn b14_a_refund_that_fails_later_is_a_case_and_the_booking_stays_called_of
     ] {
         take(&town, &told(&town, kind)).await;
     }
-    town.advance(Duration::days(3)).await;
+    town.advance(Duration::hours(13)).await;
     assert_eq!(town.mails().len(), 1, "told once");
     assert_eq!(town.refunds().len(), 1, "and not tried again");
     town.assert_money_is_accounted_for();
@@ -248,7 +249,7 @@ async fn b14_a_refund_that_fails_at_once_is_a_case_too() {
 
 #[tokio::test]
 async fn b14_a_refund_by_hand_that_fails_later_leaves_the_deposit_where_it_was() {
-    let town = Town::new();
+    let town = Town::at(AFTERNOON);
     let (booked, _) = paid_with(&town, CARD).await;
     let payment = town.row(&booked)["payment_ref"]
         .as_str()
@@ -289,7 +290,7 @@ async fn a_refund_job_that_comes_a_day_late_is_carried_out_once() {
     let (booked, payment) = paid_with(&town, CARD).await;
     staff(&town, &booked, "cancel", &json!({"by": "business"})).await;
     let job = cashier_job(&town, "refund");
-    for wait in [0, 24 * 60, 40 * 24 * 60] {
+    for wait in [0, 30 * 60] {
         minutes(&town, wait).await;
         let before = town.payment(&payment);
         deliver(&town, &job).await;

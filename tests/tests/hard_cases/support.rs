@@ -5,6 +5,8 @@ use fleet_tests::{Booked, Town};
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 
+/// Saturday 11 July 2026, three hours before 20:00 in London: deposits are due after half an hour.
+pub(crate) const AFTERNOON: &str = "2026-07-11T16:00:00Z";
 pub(crate) const CASHIER: &str = "bdc-cashier";
 pub(crate) const RELEASE: &str = "bdc-release-sweep";
 pub(crate) const SETTLE: &str = "bdc-settle-sweep";

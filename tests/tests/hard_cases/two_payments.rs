@@ -4,7 +4,9 @@ use fleet_tests::{Booked, CARD, Town};
 use local_cloud::{FaultKind, FaultRule};
 use serde_json::{Value, json};
 
-use crate::support::{CASHIER, assert_no_cases, assert_refunded_once, assert_stands, take, times};
+use crate::support::{
+    AFTERNOON, CASHIER, assert_no_cases, assert_refunded_once, assert_stands, take, times,
+};
 
 /// A booking that was paid on its own page and on another one, of which no event has come.
 /// Returns the two payments in order.
@@ -51,7 +53,7 @@ async fn b04_paid_twice_the_first_that_is_heard_of_confirms_and_the_other_goes_b
 
 #[tokio::test]
 async fn bug_d09_the_refund_of_the_second_payment_does_not_unconfirm_the_booking() {
-    let town = Town::new();
+    let town = Town::at(AFTERNOON);
     let (booked, [first, second]) = paid_on_two_pages(&town).await;
     for payment in [&first, &second] {
         take(&town, &completed(&town, payment)).await;

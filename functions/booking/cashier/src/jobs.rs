@@ -1,6 +1,8 @@
 //! The orders from the queue: close a payment page, give money back, ask what became of money; and
 //! the sweep that asks again where an answer is still missing.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use lambda_kit::{Failure, Function, chain, count, each_record};
 use paidonce_core::booking::{Booking, Command, Rejection};
@@ -13,6 +15,10 @@ use provider::{Answer, Expiry, PaymentStatus};
 use serde_json::{Value, json};
 
 use crate::Cashier;
+
+/// After this long a sweep begins nothing new: a lookup and the refund that follows from it take up
+/// to 48 seconds where the provider is silent, and the function has a minute.
+const SWEEP_WITHIN: Duration = Duration::from_secs(10);
 
 /// What is known of a page after the provider was asked to close it.
 pub(crate) enum Page {
@@ -55,7 +61,7 @@ impl Cashier {
             let looked = self.reconcile(payment_ref, "sweep", now).await;
             looked.map_err(|error| chain(error.as_ref()))
         };
-        let swept = work_off(&self.dynamodb, &due, now, look_up).await?;
+        let swept = work_off(&self.dynamodb, &due, now, SWEEP_WITHIN, look_up).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))
     }

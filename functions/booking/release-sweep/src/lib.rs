@@ -4,7 +4,10 @@
 //! at once, or one runs beside the payment, the version condition lets one write: the other
 //! decides again on the row that came back and finds nothing left to do. A slot is deleted only if
 //! it is still this booking's. Where a payment page is open the cashier closes it first, and a later
-//! sweep releases: whoever paid in that moment keeps the slot.
+//! sweep releases: whoever paid in that moment keeps the slot. What one sweep does not get to in its
+//! time is the next one's, and its answer says so.
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
@@ -15,6 +18,9 @@ use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::due::{DueWork, work_off};
 use paidonce_core::step::read;
 use serde_json::{Value, json};
+
+/// Well before the function's time-out.
+const WITHIN: Duration = Duration::from_secs(90);
 
 pub struct ReleaseSweep {
     dynamodb: Client,
@@ -46,7 +52,7 @@ impl Function for ReleaseSweep {
                 .await
                 .map_err(|error| chain(error.as_ref()))
         };
-        let swept = work_off(&self.dynamodb, &due, now, look_at).await?;
+        let swept = work_off(&self.dynamodb, &due, now, WITHIN, look_at).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))
     }

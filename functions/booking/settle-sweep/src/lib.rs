@@ -3,6 +3,9 @@
 //! Started by a schedule every hour. Touches bookings, outbox and audit. If two run at once the
 //! version condition lets one settle; the other finds it settled. Where nobody marked whether the
 //! customer came, the policy decides, and asking the team is the default: never a silent forfeit.
+//! What one sweep does not get to in its time is the next one's, and its answer says so.
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
@@ -12,6 +15,9 @@ use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::due::{DueWork, work_off};
 use serde_json::{Value, json};
+
+/// Well before the function's time-out.
+const WITHIN: Duration = Duration::from_secs(90);
 
 pub struct SettleSweep {
     dynamodb: Client,
@@ -38,7 +44,7 @@ impl Function for SettleSweep {
                 .await
                 .map_err(|error| chain(error.as_ref()))
         };
-        let swept = work_off(&self.dynamodb, &due, now, settle).await?;
+        let swept = work_off(&self.dynamodb, &due, now, WITHIN, settle).await?;
         count(Self::NAME, "sweep_failures", i64::from(swept.failed));
         Ok(json!(swept))
     }
