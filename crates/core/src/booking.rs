@@ -37,7 +37,7 @@ use crate::money::Money;
 pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
     Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Disputed, Funds, Mark,
-    OpenedSession, Paid, Place, Refunds, Reversal, Session, due_shard,
+    OpenedSession, Order, Paid, Place, Refunds, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -206,6 +206,9 @@ pub struct RefundOrder {
     pub payment_ref: String,
     pub amount: Money,
     pub reason: RefundReason,
+    /// How much of it stands for older orders that came to nothing; in minor units.
+    #[serde(default)]
+    pub makes_up: i64,
 }
 
 /// Why a command does not apply. None of these is an error.

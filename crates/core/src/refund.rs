@@ -75,6 +75,9 @@ pub struct Refund {
     pub refund_id: Option<String>,
     pub progress: Progress,
     pub asked_at: DateTime<Utc>,
+    /// How much of it stands for older orders that came to nothing; in minor units.
+    #[serde(default)]
+    pub makes_up: i64,
     /// How often it was asked for or looked up without an answer.
     pub tries: u32,
     /// When to look at it next; nothing if it is over.
@@ -259,6 +262,7 @@ fn intend(row: &PaymentRow, order: RefundOrder, now: DateTime<Utc>) -> Result<Ch
         refund_id: None,
         progress: Progress::Asked,
         asked_at: now,
+        makes_up: order.makes_up,
         tries: 0,
         look_at: Some(now + LOOK_AGAIN),
         failure: None,
@@ -346,6 +350,7 @@ fn report(row: &PaymentRow, report: RefundReport, now: DateTime<Utc>) -> Result<
         refund_id: Some(report.refund_id),
         progress,
         asked_at: known.map_or(report.created, |known| known.asked_at),
+        makes_up: known.map_or(0, |known| known.makes_up),
         tries: known.map_or(0, |known| known.tries),
         look_at: progress.is_under_way().then_some(now + PENDING_FOR),
         failure: report
@@ -468,10 +473,10 @@ impl PaymentRow {
     }
 
     /// What went back or is to, and how much of that came to nothing and is still owed; in minor
-    /// units. What others give back, and what the staff order anew, first makes up for what came to
-    /// nothing before.
+    /// units. What others give back first makes up for what came to nothing before, and so does an
+    /// order that says so.
     fn tally(&self) -> (i64, i64) {
-        let mut events: Vec<(DateTime<Utc>, u8, i64, bool)> = Vec::new();
+        let mut events: Vec<(DateTime<Utc>, u8, i64, Option<i64>)> = Vec::new();
         for (key, refund) in &self.refunds {
             let amount = refund.amount.minor();
             let ours = is_ours(&(key, refund));
@@ -479,25 +484,24 @@ impl PaymentRow {
                 true => refund.asked_at,
                 false => refund.made_at.unwrap_or(refund.asked_at),
             };
-            let makes_up = !ours || refund.reason == Some(RefundReason::Staff);
-            events.push((went_at, 0, amount, makes_up));
+            events.push((went_at, 0, amount, ours.then_some(refund.makes_up)));
             if !refund.progress.is_live() {
                 let failed_at = refund.failed_at.unwrap_or(went_at).max(went_at);
-                events.push((failed_at, 1, amount, false));
+                events.push((failed_at, 1, amount, None));
             }
         }
-        events.sort_by_key(|(at, rank, amount, _)| (*at, *rank, *amount));
+        events.sort_unstable();
         let (mut returned, mut stranded) = (0_i64, 0_i64);
         for (_, rank, amount, makes_up) in events {
             if rank == 1 {
                 stranded += amount;
-                continue;
+            } else {
+                let made_up = makes_up.unwrap_or_else(|| stranded.clamp(0, amount));
+                stranded -= made_up;
+                returned += amount - made_up;
             }
-            let made_up = if makes_up { stranded.min(amount) } else { 0 };
-            stranded -= made_up;
-            returned += amount - made_up;
         }
-        (returned, stranded)
+        (returned, stranded.max(0))
     }
 
     /// Whether the provider says that more went back than the refunds that are known.

@@ -45,7 +45,10 @@ async fn b15_a_chargeback_before_the_visit_freezes_the_deposit_and_is_one_case()
         take(&town, &told(&town, kind)).await;
     }
     assert_eq!(town.mails().len(), 1);
-    assert_eq!(town.row(&booked)["disputes"][&dispute], "needs_response");
+    assert_eq!(
+        town.row(&booked)["disputes"][&dispute]["status"],
+        "needs_response"
+    );
     assert_eq!(
         town.row(&booked)["due_at"],
         Value::Null,
@@ -134,7 +137,7 @@ async fn b17_a_dispute_that_is_won_or_prevented_lets_the_deposit_be_settled() {
         assert_eq!(town.state(&booked), "CONFIRMED");
         town.move_dispute(&dispute, end);
         town.settle().await;
-        assert_eq!(town.row(&booked)["disputes"][&dispute], end);
+        assert_eq!(town.row(&booked)["disputes"][&dispute]["status"], end);
         sweep(&town, SETTLE).await;
         assert_eq!(town.state(&booked), "APPLIED", "{end}");
         let payment = town.row(&booked)["payment_ref"]
@@ -199,7 +202,10 @@ async fn b17_an_inquiry_that_becomes_a_dispute_freezes_from_then_on() {
     assert_eq!(town.state(&booked), "CONFIRMED");
     // The inquiry's own event, late: it does not thaw anything.
     take(&town, &told(&town, "charge.dispute.created")).await;
-    assert_eq!(town.row(&booked)["disputes"][&dispute], "needs_response");
+    assert_eq!(
+        town.row(&booked)["disputes"][&dispute]["status"],
+        "needs_response"
+    );
     sweep(&town, SETTLE).await;
     assert_eq!(town.state(&booked), "CONFIRMED");
 }

@@ -288,7 +288,10 @@ async fn bug_b01_the_provider_itself_may_reorder_double_and_delay_all_of_it() {
         let row = town.row(&booked);
         assert_eq!(row["state"], "CONFIRMED", "{rule}");
         assert_eq!(row["payments"][0]["returned"]["amount"], 700, "{rule}");
-        assert_eq!(row["disputes"][&dispute], "warning_closed", "{rule}");
+        assert_eq!(
+            row["disputes"][&dispute]["status"], "warning_closed",
+            "{rule}"
+        );
         town.assert_money_is_accounted_for();
     }
 }

@@ -92,7 +92,8 @@ async fn where_nobody_marked_the_attendance_the_team_is_asked_and_nothing_is_for
     town.advance_to("2026-07-12T12:00:00Z").await;
     assert_eq!(town.state(&booked), "CONFIRMED");
     assert_eq!(town.cases(), ["attendance_unmarked"]);
-    assert_eq!(town.mails().len(), 1);
+    let kinds: Vec<String> = town.mails().into_iter().map(|mail| mail.kind).collect();
+    assert_eq!(kinds, ["case", "digest"]);
     assert_eq!(
         town.staff(&booked, "attendance", &json!({"attended": true}))
             .await

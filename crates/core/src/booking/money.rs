@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
-    Booking, Consequence, Counted, Disputed, Funds, Mark, MessageKind, MoneyFacts, Paid, Payment,
-    Place, Reason, RefundOrder, RefundReason, Refunds, Rejection, StaffOrder, Transition,
+    Booking, Consequence, Counted, Disputed, Funds, Mark, MessageKind, MoneyFacts, Order, Paid,
+    Payment, Place, Reason, RefundOrder, RefundReason, Refunds, Rejection, StaffOrder, Transition,
 };
 use crate::dispute::DisputeStatus;
 use crate::local_time::stamp;
@@ -394,7 +394,17 @@ impl RefundOrder {
         let again = (2..).map(|time| format!("{first}:{time}"));
         let mut keys = std::iter::once(first.clone()).chain(again);
         let key = keys.find(|key| !paid.refunds.dead.contains(key));
+        let makes_up = match reason {
+            RefundReason::Staff => paid.still_owed().min(amount.minor()),
+            RefundReason::Late
+            | RefundReason::Second
+            | RefundReason::Over
+            | RefundReason::Part
+            | RefundReason::Cancelled
+            | RefundReason::Reversal => 0,
+        };
         Self {
+            makes_up,
             key: key.unwrap_or(first),
             payment_ref: payment_ref.clone(),
             amount,
@@ -477,10 +487,9 @@ impl Booking {
         open.any(|it| is_here(&it.payment_ref))
     }
 
-    /// Whether the deposit can't be settled: it is disputed; or nothing is here of it, and nobody
-    /// has marked the visit.
+    /// Whether there is no deposit to settle: it is disputed, or nothing is here of it any more.
     pub fn is_frozen(&self) -> bool {
-        self.is_disputed() || (self.has_nothing() && self.attendance.is_none())
+        self.is_disputed() || self.has_nothing()
     }
 
     /// Whether money came and nothing of it is here: it went back, or the bank took it.
@@ -570,7 +579,9 @@ impl Transition {
         };
         let order = RefundOrder::new(&self.after, paid, amount, reason);
         if let Some(paid) = at.and_then(|at| self.after.payments.get_mut(at)) {
-            paid.orders.insert(order.key.clone(), amount);
+            let makes_up = order.makes_up;
+            paid.orders
+                .insert(order.key.clone(), Order { amount, makes_up });
             paid.tally();
         }
         self.then(Consequence::Refund(order))
@@ -634,29 +645,27 @@ impl Paid {
     /// to nothing.
     fn refundable(&self) -> Option<Money> {
         let kept = self.kept()?;
-        let owed = self.refunds.stranded - self.anew().min(self.refunds.stranded);
-        Money::new(kept.minor().saturating_add(owed), kept.currency()).ok()
+        let sum = kept.minor().saturating_add(self.still_owed());
+        Money::new(sum, kept.currency()).ok()
+    }
+
+    /// What came to nothing, as far as no newer order stands for it.
+    fn still_owed(&self) -> i64 {
+        let made_up: i64 = self.on_the_way().map(|order| order.makes_up).sum();
+        (self.refunds.stranded - made_up).max(0)
     }
 
     /// The orders that are not on the payment's row yet.
-    fn on_the_way(&self) -> impl Iterator<Item = (&String, i64)> {
-        let known = |(key, _): &(&String, &Money)| !self.refunds.keys.contains(*key);
-        let orders = self.orders.iter().filter(known);
-        orders.map(|(key, amount)| (key, amount.minor()))
-    }
-
-    /// What of those the staff ordered: it makes up for what came to nothing before.
-    fn anew(&self) -> i64 {
-        let staff = format!("refund:{}:", RefundReason::Staff.as_str());
-        let anew = self.on_the_way().filter(|(key, _)| key.starts_with(&staff));
-        anew.map(|(_, minor)| minor).sum()
+    fn on_the_way(&self) -> impl Iterator<Item = &Order> {
+        let known = |(key, _): &(&String, &Order)| !self.refunds.keys.contains(*key);
+        self.orders.iter().filter(known).map(|(_, order)| order)
     }
 
     /// Adds up what went back, is on its way or was to.
     fn tally(&mut self) {
-        let on_the_way: i64 = self.on_the_way().map(|(_, minor)| minor).sum();
-        let made_up = self.anew().min(self.refunds.stranded);
-        let sum = self.refunds.returned + on_the_way - made_up;
+        let on_the_way = self.on_the_way();
+        let on_the_way: i64 = on_the_way.map(|it| it.amount.minor() - it.makes_up).sum();
+        let sum = self.refunds.returned + on_the_way;
         let currency = self.amount.map(Money::currency);
         let returned = currency.and_then(|currency| Money::new(sum, currency).ok());
         self.returned = returned.filter(|returned| returned.minor() > 0);

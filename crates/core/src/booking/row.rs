@@ -115,7 +115,7 @@ pub struct Paid {
     pub returned: Option<Money>,
     /// What we ordered to go back, by the key of the order.
     #[serde(default)]
-    pub orders: BTreeMap<String, Money>,
+    pub orders: BTreeMap<String, Order>,
     /// What the payment's own row says of its refunds.
     #[serde(default)]
     pub refunds: Refunds,
@@ -135,6 +135,14 @@ pub struct Paid {
 pub struct Counted {
     pub amount: Money,
     pub at: DateTime<Utc>,
+}
+
+/// An order of ours to give money back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    pub amount: Money,
+    /// How much of it stands for older orders that came to nothing; in minor units.
+    pub makes_up: i64,
 }
 
 /// The refunds of one payment as its own row has them, in its currency's minor units.

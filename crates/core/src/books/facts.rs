@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::What;
-use crate::booking::{Booking, Paid, RefundReason, State};
+use crate::booking::{Booking, Paid, State};
 use crate::dispute::{Dispute, DisputeStatus};
 use crate::money::Money;
 use crate::refund::{PaymentRow, Progress, Refund};
@@ -16,8 +16,8 @@ pub(super) struct Fact {
     /// All that is there, if it says none.
     pub(super) amount: Option<Money>,
     pub(super) refund: RefundKind,
-    /// Whether the staff ordered it.
-    pub(super) by_staff: bool,
+    /// How much of an order stands for older ones that came to nothing.
+    pub(super) makes_up: i64,
 }
 
 /// Which refund a fact is about, if about one.
@@ -37,7 +37,7 @@ fn fact(at: DateTime<Utc>, what: What, amount: Option<Money>) -> Fact {
         about: None,
         amount,
         refund: RefundKind::None,
-        by_staff: false,
+        makes_up: 0,
     }
 }
 
@@ -67,7 +67,7 @@ fn of_refund(key: &str, refund: &Refund) -> Vec<Fact> {
             about: Some(refund.refund_id.clone().unwrap_or_else(|| key.to_owned())),
             amount: Some(refund.amount),
             refund: kind,
-            by_staff: refund.reason == Some(RefundReason::Staff),
+            makes_up: refund.makes_up,
         });
     };
     if kind != RefundKind::ByOthers {

@@ -35,10 +35,6 @@ const MADE_OF: [Place; 8] = [
 const ORDERED_OF: [Place; 7] = [
     Free, Deposit, Applied, Forfeited, Retained, Credited, Stranded,
 ];
-/// An order of the staff stands first for what older ones did not bring back.
-const ORDERED_BY_STAFF_OF: [Place; 7] = [
-    Stranded, Free, Deposit, Applied, Forfeited, Retained, Credited,
-];
 /// What others give back pays first what we could not.
 const BY_OTHERS_OF: [Place; 8] = [
     Stranded, Free, Deposit, Applied, Forfeited, Retained, Credited, Ordered,
@@ -90,17 +86,13 @@ impl Purse {
             What::ForfeitReversed => self.shift(&[Forfeited], Free, self.at(Forfeited)),
             What::ForfeitCredited => self.shift(&[Forfeited], Credited, self.at(Forfeited)),
             What::RefundOrdered => {
-                let from = if fact.by_staff {
-                    ORDERED_BY_STAFF_OF
-                } else {
-                    ORDERED_OF
+                let to = match fact.refund {
+                    RefundKind::Refused => Stranded,
+                    RefundKind::None | RefundKind::Ours | RefundKind::ByOthers => Ordered,
                 };
-                match fact.refund {
-                    RefundKind::Refused => self.shift(&from, Stranded, amount),
-                    RefundKind::None | RefundKind::Ours | RefundKind::ByOthers => {
-                        self.shift(&from, Ordered, amount)
-                    }
-                }
+                let mut lines = self.shift(&[Stranded], to, fact.makes_up);
+                lines.extend(self.shift(&ORDERED_OF, to, amount - fact.makes_up));
+                gathered(lines)
             }
             What::RefundMade if fact.refund == RefundKind::ByOthers => {
                 self.pay_out(&BY_OTHERS_OF, clearing, amount)

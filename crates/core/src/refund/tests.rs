@@ -26,6 +26,7 @@ fn order(key: &str, amount: i64) -> Command {
         payment_ref: "pi_1".to_owned(),
         amount: gbp(amount),
         reason: RefundReason::Late,
+        makes_up: 0,
     })
 }
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::{Failure, Function, chain, count, each_record};
-use paidonce_core::booking::{Booking, Command, Rejection};
+use paidonce_core::booking::{Booking, Command, Rejection, State};
 use paidonce_core::booking_step::{CashierJob, CashierOrder};
 use paidonce_core::carry_out::Done;
 use paidonce_core::due::{DueWork, work_off};
@@ -19,6 +19,10 @@ use crate::Cashier;
 /// After this long a sweep begins nothing new: a lookup and the refund that follows from it take up
 /// to 48 seconds where the provider is silent, and the function has a minute.
 const SWEEP_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the event of a payment may take before a person hears of it where no booking waits for
+/// the money: well within the times that the queue sends an order again.
+const EVENT_WITHIN: TimeDelta = TimeDelta::minutes(20);
 
 /// What is known of a page after the provider was asked to close it.
 pub(crate) enum Page {
@@ -80,6 +84,11 @@ impl Cashier {
             return Ok(());
         };
         let page = self.close(session_id, now).await?;
+        if let Page::Paid { payment_ref, .. } = &page
+            && is_early_to_tell(&booking, payment_ref, now)
+        {
+            return Err("the event of a payment is still to come".into());
+        }
         match self.note_page(booking, session_id, page, now).await? {
             Some(_) => Ok(()),
             None => Err("the provider did not say whether the page is closed".into()),
@@ -164,4 +173,12 @@ impl Cashier {
             }
         }
     }
+}
+
+/// Whether a payment on a page that was closed may yet be heard of by its event, as nearly all are.
+fn is_early_to_tell(booking: &Booking, payment_ref: &str, now: DateTime<Utc>) -> bool {
+    let closing_at = booking.session.as_ref().and_then(|it| it.closing_at);
+    booking.state != State::Pending
+        && !booking.knows(payment_ref)
+        && closing_at.is_some_and(|at| now - at < EVENT_WITHIN)
 }

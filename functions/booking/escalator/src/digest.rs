@@ -12,9 +12,10 @@ use lambda_kit::{Failure, Function};
 use paidonce_core::audit::{Audit, history};
 use paidonce_core::booking::{Booking, Reason, State};
 use paidonce_core::booking_step::Origin;
-use paidonce_core::case::{Case, Closing, OpenCase, close, open_cases};
+use paidonce_core::case::{Case, Closing, Entry, OpenCase, close, open_cases};
 use paidonce_core::local_time::human;
 use paidonce_core::step::{Step, Written, read, write};
+use serde_json::Value;
 
 use crate::Escalator;
 use crate::mail::{discreet, sentence};
@@ -110,6 +111,12 @@ impl Escalator {
         for (nth, case) in open.iter().enumerate() {
             let age = age(now - case.since);
             let line = format!("{}, open for {age}", case.subject);
+            if case.reason == Reason::FundsUnseen
+                && nth < LISTED_MAX
+                && self.heard_of(case, now).await?
+            {
+                continue;
+            }
             if case.reason == Reason::AttendanceUnmarked {
                 // Beyond the limit it is counted as it stands in the index.
                 let line = match nth < LISTED_MAX {
@@ -156,13 +163,32 @@ impl Escalator {
         }
         let case = read::<Case>(&self.dynamodb, &self.cases_table, &open.case_id).await?;
         if let Some(case) = case {
-            self.close(&case, now).await?;
+            self.close(&case, "marked or settled since", now).await?;
         }
         Ok(None)
     }
 
-    async fn close(&self, case: &Case, now: DateTime<Utc>) -> Result<(), Failure> {
-        let Closing::Closed(after) = close(case, Self::NAME, "marked or settled since", now) else {
+    /// Whether all money that a case waits for has been heard of since. Then it is closed: the money
+    /// has taken its course.
+    async fn heard_of(&self, open: &OpenCase, now: DateTime<Utc>) -> Result<bool, Failure> {
+        let booking = read::<Booking>(&self.dynamodb, &self.bookings_table, &open.subject).await?;
+        let case = read::<Case>(&self.dynamodb, &self.cases_table, &open.case_id).await?;
+        let (Some(booking), Some(case)) = (booking, case) else {
+            return Ok(false);
+        };
+        let is_known = |entry: &Entry| {
+            let payment = entry.facts.get("payment_ref").and_then(Value::as_str);
+            payment.is_some_and(|payment| booking.knows(payment))
+        };
+        let heard_of = case.entries.iter().all(is_known);
+        if heard_of {
+            self.close(&case, "heard of since", now).await?;
+        }
+        Ok(heard_of)
+    }
+
+    async fn close(&self, case: &Case, why: &str, now: DateTime<Utc>) -> Result<(), Failure> {
+        let Closing::Closed(after) = close(case, Self::NAME, why, now) else {
             return Ok(());
         };
         let command_id = format!("close:{}:{}", case.case_id, case.version);
