@@ -6,6 +6,7 @@ from schedule_rules import expression_fault, zone_fault
 from template_model import acts_on, allowed, as_list
 
 ONE_AT_A_TIME = {"bdc-jobs", "bdc-handovers"}
+INPUTS = ('{"kind":"sweep"}', '{"kind":"digest"}')
 TWO_WEEKS_S = 1_209_600
 AN_HOUR_S = 3600
 
@@ -16,7 +17,7 @@ def schedules_are_valid_and_bounded(template, _root):
         retry = target.get("RetryPolicy", {})
         faults = [
             expression_fault(properties["ScheduleExpression"]),
-            zone_fault(properties.get("ScheduleExpressionTimezone", "UTC")),
+            zone_fault(template.text(properties.get("ScheduleExpressionTimezone", "UTC"))),
         ]
         if properties["FlexibleTimeWindow"]["Mode"] != "OFF":
             faults.append("the time window must be OFF")
@@ -26,7 +27,7 @@ def schedules_are_valid_and_bounded(template, _root):
             faults.append("a start is retried 185 times by default")
         if template.target(target.get("DeadLetterConfig", {}).get("Arn")) is None:
             faults.append("a start that can't be delivered is dropped")
-        if target.get("Input") != '{"kind":"sweep"}':
+        if target.get("Input") not in INPUTS:
             faults.append(f"the input is {target.get('Input')}")
         if not may_invoke(template, target):
             faults.append("its role may not start its target")

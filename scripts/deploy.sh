@@ -3,7 +3,7 @@
 #
 #   deploy.sh dev|staging|prod
 #
-# From the environment: TEAM_EMAIL and SENDER_EMAIL; optional ALARM_EMAIL, SENDER_ID,
+# From the environment: TEAM_EMAIL and SENDER_EMAIL; optional ALARM_EMAIL, SENDER_ID, DIGEST_ZONE,
 # PROVIDER_ACCOUNT, RETURN_URL and VENUE. Credentials are those of the AWS tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,6 +33,7 @@ optional() {
 }
 optional AlarmEmail "${ALARM_EMAIL:-}"
 optional SenderId "${SENDER_ID:-}"
+optional DigestZone "${DIGEST_ZONE:-}"
 optional ProviderAccount "${PROVIDER_ACCOUNT:-}"
 optional ReturnUrl "${RETURN_URL:-}"
 optional Venue "${VENUE:-}"

@@ -168,13 +168,13 @@ def a_webhook_that_creates(copy):
     copy.statement("BdcWebhookRole", "Bookings")["Action"].append("dynamodb:PutItem")
 
 
-@fault("one_role_each_for_model_and_mail", "for BdcComposerRole alone")
+@fault("few_roles_reach_model_and_people", "for BdcComposerRole alone")
 def a_second_role_with_the_model(copy):
     statement = copy.statement("BdcComposerRole", "Model")
     copy.statements("BdcEscalatorRole").append(dict(statement))
 
 
-@fault("one_role_each_for_model_and_mail", "must not delete anything")
+@fault("few_roles_reach_model_and_people", "must not delete anything")
 def a_composer_that_deletes(copy):
     copy.statement("BdcComposerRole", "Bookings")["Action"] = "dynamodb:DeleteItem"
 

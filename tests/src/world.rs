@@ -26,6 +26,19 @@ impl Town {
             .to_owned()
     }
 
+    /// The answers that are kept under an `Idempotency-Key`, without the keys of forms and the tokens
+    /// of limits beside them.
+    pub fn kept_answers(&self) -> Vec<Value> {
+        let rows = self.rows("bdc-idempotency").into_iter();
+        rows.filter(|row| {
+            row["scope_key"]
+                .as_str()
+                .unwrap()
+                .contains("#POST /bookings#")
+        })
+        .collect()
+    }
+
     /// Who holds a slot; nobody if it is on sale.
     pub fn holder(&self, slot_key: &str) -> Option<String> {
         let slot = self

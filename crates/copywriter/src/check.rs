@@ -3,10 +3,12 @@
 //! The facts are taken out of the draft first, each only where it stands whole and spelled as
 //! we spell it. What is left must be words: no digit, amount, date, time, link or address, and
 //! no word that says more than the plain wording does. A draft in doubt isn't repaired; the
-//! plain wording goes instead.
+//! plain wording goes instead. The words that are looked for are English ones, so a draft in
+//! another language must not be asked for.
 
 mod words;
 
+use paidonce_core::language::Language;
 use paidonce_core::sms;
 
 use crate::name::safe_name;
@@ -76,7 +78,7 @@ pub fn check(draft: &str, facts: &Facts, kind: Kind) -> Result<String, Doubt> {
         return Err(Doubt::Letters);
     }
     rest.is_a_message()?;
-    rest.says_no_more_than(&plain(kind, facts))?;
+    rest.says_no_more_than(&plain(kind, Language::En, facts))?;
     has_what_it_needs(&words, facts, kind)?;
     Ok(words)
 }
@@ -263,6 +265,7 @@ fn known(facts: &Facts) -> Vec<String> {
     let mut known: Vec<String> = texts
         .into_iter()
         .flatten()
+        .chain(facts.other_times.iter().cloned())
         .map(|text| sms::normalise(&text))
         .collect();
     known.retain(|text| !text.is_empty());
@@ -280,6 +283,7 @@ fn nothing() -> Facts {
         deadline: None,
         deposit: None,
         refund: None,
+        other_times: Vec::new(),
         booking: String::new(),
     }
 }

@@ -2,9 +2,10 @@
 
 use paidonce_core::sms::{self, SmsSize};
 
+use crate::links::lead;
 use crate::name::{first_word, safe_name};
 use crate::plain::plain_for;
-use crate::{Facts, Kind};
+use crate::{Facts, Kind, Language};
 
 /// The most parts that one message may take; each is paid for.
 pub const PARTS_MAX: usize = 3;
@@ -34,13 +35,20 @@ pub struct TooLong {
     pub parts: usize,
 }
 
-/// Joins words that passed their check with the link, which stands alone on the last line.
+/// Joins words that passed their check with the link, which ends the last line. What the link is
+/// for stands before it, unless the words say so already.
 ///
 /// Nothing is cut here, whatever the size: see [`fit`].
-pub fn compose(words: &str, link: Option<&str>) -> Message {
+pub fn compose(
+    words: &str,
+    kind: Kind,
+    language: Language,
+    facts: &Facts,
+    link: Option<&str>,
+) -> Message {
     let words = sms::normalise(words.trim());
     let text = match link {
-        Some(link) => format!("{words}\n{link}"),
+        Some(link) => format!("{words}\n{}{link}", lead(kind, language, facts)),
         None => words,
     };
     Message {
@@ -55,13 +63,20 @@ pub fn compose(words: &str, link: Option<&str>) -> Message {
 ///
 /// # Errors
 /// [`TooLong`] if none does.
-pub fn fit(words: &str, kind: Kind, facts: &Facts, link: Option<&str>) -> Result<Message, TooLong> {
+pub fn fit(
+    words: &str,
+    kind: Kind,
+    language: Language,
+    facts: &Facts,
+    link: Option<&str>,
+) -> Result<Message, TooLong> {
     let name = safe_name(&facts.name);
-    let nameless = || plain_for(kind, facts, "");
+    let plain_for = |name: &str| plain_for(kind, language, facts, name);
+    let nameless = || plain_for("");
     let wordings: [&dyn Fn() -> String; 5] = [
         &|| words.to_owned(),
-        &|| plain_for(kind, facts, &name),
-        &|| plain_for(kind, facts, first_word(&name)),
+        &|| plain_for(&name),
+        &|| plain_for(first_word(&name)),
         &nameless,
         &|| {
             nameless()
@@ -72,7 +87,7 @@ pub fn fit(words: &str, kind: Kind, facts: &Facts, link: Option<&str>) -> Result
     ];
     let mut parts = 0;
     for wording in wordings {
-        let message = compose(&wording(), link);
+        let message = compose(&wording(), kind, language, facts, link);
         if message.size.parts <= PARTS_MAX {
             return Ok(message);
         }
@@ -90,21 +105,56 @@ mod tests {
 
     const LINK: &str = "https://abcdefghijklmnop.lambda-url.eu-west-2.on.aws/pay/b-1?exp=tcf1c0&sig=0123456789abcdefghijkl";
 
+    fn fit_en(
+        words: &str,
+        kind: Kind,
+        facts: &Facts,
+        link: Option<&str>,
+    ) -> Result<Message, TooLong> {
+        fit(words, kind, Language::En, facts, link)
+    }
+
+    #[test]
+    fn a_link_to_manage_a_booking_says_what_it_is_for() {
+        let ends = Language::ALL.map(|language| {
+            let message = compose(
+                "Thank you.",
+                Kind::Confirmation,
+                language,
+                &sample(),
+                Some(LINK),
+            );
+            let (_, end) = message.text.split_once('\n').unwrap();
+            end.replace(LINK, "LINK")
+        });
+        assert_eq!(
+            ends,
+            [
+                "Change or cancel: LINK",
+                "Ändern oder absagen: LINK",
+                "Modifier ou annuler : LINK"
+            ]
+        );
+    }
+
     #[test]
     fn the_link_stands_alone_on_the_last_line() {
-        let message = compose(" Please pay – thank you. ", Some(LINK));
+        let facts = sample();
+        let request =
+            |words, link| compose(words, Kind::DepositRequest, Language::En, &facts, link);
+        let message = request(" Please pay – thank you. ", Some(LINK));
         assert_eq!(message.text, format!("Please pay - thank you.\n{LINK}"));
         assert_eq!(
             (message.size.encoding, message.size.parts),
             (Encoding::Gsm7, 1)
         );
-        assert_eq!(compose("Thank you.", None).text, "Thank you.");
+        assert_eq!(request("Thank you.", None).text, "Thank you.");
         assert_eq!(format!("{message:?}").matches("https").count(), 0);
     }
 
     #[test]
     fn words_that_fit_are_sent_as_they_are() {
-        let message = fit("Hi Mary!", Kind::Reminder, &sample(), Some(LINK)).unwrap();
+        let message = fit_en("Hi Mary!", Kind::Reminder, &sample(), Some(LINK)).unwrap();
         assert_eq!(message.text, format!("Hi Mary!\n{LINK}"));
     }
 
@@ -116,8 +166,8 @@ mod tests {
                 venue: venue.into(),
                 ..sample()
             };
-            let words = plain(Kind::Reminder, &facts);
-            fit(&words, Kind::Reminder, &facts, Some(LINK))
+            let words = plain(Kind::Reminder, Language::En, &facts);
+            fit_en(&words, Kind::Reminder, &facts, Some(LINK))
                 .unwrap()
                 .text
         };
@@ -141,7 +191,7 @@ mod tests {
     #[test]
     fn a_link_is_never_cut_to_make_it_fit() {
         let link = "x".repeat(500);
-        let answer = fit("Hi", Kind::Cancelled, &sample(), Some(&link));
+        let answer = fit_en("Hi", Kind::Cancelled, &sample(), Some(&link));
         assert_eq!(answer, Err(TooLong { parts: 4 }));
     }
 
@@ -149,11 +199,10 @@ mod tests {
         #[test]
         fn whatever_the_name_the_message_goes_within_the_cap(name in "\\PC{0,60}", words in "\\PC{0,600}") {
             let facts = Facts { name, ..sample() };
-            for kind in Kind::ALL {
-                let message = fit(&words, kind, &facts, Some(LINK)).unwrap();
+            for (kind, language) in Kind::ALL.into_iter().flat_map(|kind| Language::ALL.map(|language| (kind, language))) {
+                let message = fit(&words, kind, language, &facts, Some(LINK)).unwrap();
                 prop_assert!(message.size.parts <= PARTS_MAX);
-                let ending = format!("\n{LINK}");
-                prop_assert!(message.text.ends_with(&ending));
+                prop_assert!(message.text.ends_with(LINK));
             }
         }
     }

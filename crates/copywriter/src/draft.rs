@@ -13,7 +13,7 @@ use aws_sdk_bedrockruntime::types::{
 use serde_json::json;
 
 use crate::name::safe_name;
-use crate::{Facts, Kind, plain};
+use crate::{Facts, Kind, Language, plain};
 
 /// How long the model may take with its one retry before the plain wording goes, in seconds.
 const OPERATION_TIMEOUT_S: u64 = 6;
@@ -23,8 +23,8 @@ const TEMPERATURE: f32 = 0.3;
 
 const SYSTEM_PROMPT: &str = "\
 You word short text messages of a venue to its guests. You get one JSON object. Its field \
-\"plain\" is a complete message that would do; answer with a warmer wording of it, and with \
-nothing else: no quotation marks, no explanation, one line, at most 200 characters.\n\
+\"plain\" is a complete message that would do; answer with a warmer wording of it in English, and \
+with nothing else: no quotation marks, no explanation, one line, at most 200 characters.\n\
 Copy the values of venue, what, starts, deadline, deposit, refund, party and booking letter by letter \
 wherever you use them. Keep every one that stands in \"plain\", and keep the word \"by\" in \
 front of the deadline. Add no other number, amount, date, time, link, address or promise.\n\
@@ -52,7 +52,25 @@ pub enum DraftError {
     NoWords,
 }
 
-/// Asks the model for a wording, with a time-out and one retry at most.
+/// Says whether the model may word a message: in English, which is what the check reads, and never
+/// one about money that came or goes back by itself.
+pub fn is_worded_by_model(kind: Kind, language: Language) -> bool {
+    let is_free = match kind {
+        Kind::DepositRequest
+        | Kind::Reminder
+        | Kind::Confirmation
+        | Kind::Released
+        | Kind::Cancelled
+        | Kind::Rescheduled => true,
+        Kind::PaymentChecked | Kind::LateRefund | Kind::SecondRefund => false,
+    };
+    match language {
+        Language::En => is_free,
+        Language::De | Language::Fr => false,
+    }
+}
+
+/// Asks the model for an English wording, with a time-out and one retry at most.
 ///
 /// The draft is not to be sent before [`check`](crate::check()) took it.
 ///
@@ -112,7 +130,7 @@ fn question(kind: Kind, facts: &Facts) -> String {
         "deposit": facts.deposit,
         "refund": facts.refund,
         "booking": facts.booking,
-        "plain": plain(kind, facts),
+        "plain": plain(kind, Language::En, facts),
     })
     .to_string()
 }

@@ -1,6 +1,7 @@
 //! Words for messages: what a customer reads by SMS, and what the team reads by mail.
 //!
-//! Every message has a plain wording from a template. A model may word it nicer; but it never
+//! Every message has a plain wording from a template, in each language. A model may word some of
+//! them nicer, in English, and none that is about money that came or goes back; but it never
 //! decides anything: its draft is taken only if each amount, date, time and number in it is one
 //! of the facts, spelled as they spell it, and if it holds no link ([`check`]). Otherwise the
 //! plain wording goes. The link is added after that, by us, and is never cut ([`compose`]).
@@ -8,18 +9,25 @@
 pub mod check;
 mod compose;
 mod draft;
+mod links;
 pub mod mail;
 mod name;
 mod plain;
+mod preview;
+mod when;
 
 use std::fmt;
 
 pub use check::{Doubt, check};
 pub use compose::{Message, PARTS_MAX, TooLong, compose, fit};
-pub use draft::{DraftError, draft};
+pub use draft::{DraftError, draft, is_worded_by_model};
+pub use links::link_purpose;
 pub use name::{NAME_LETTERS_MAX, safe_name};
 pub use paidonce_core::booking::MessageKind as Kind;
+pub use paidonce_core::language::Language;
 pub use plain::plain;
+pub use preview::{Preview, preview, previews, sample_facts};
+pub use when::{amount, when};
 
 /// Everything that a message may say. All of it is ours but the name, which the customer wrote.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,6 +48,8 @@ pub struct Facts {
     pub deposit: Option<String>,
     /// What goes back to the customer, such as `£20.00`.
     pub refund: Option<String>,
+    /// When it could be had instead, the best first; three at most are said.
+    pub other_times: Vec<String>,
     /// The booking's short reference.
     pub booking: String,
 }
@@ -67,6 +77,7 @@ pub(crate) fn sample() -> Facts {
         deadline: Some("Fri 10 Jul 18:00".into()),
         deposit: Some("£20.00".into()),
         refund: None,
+        other_times: Vec::new(),
         booking: "K7QM2".into(),
     }
 }

@@ -1,23 +1,35 @@
-//! The mail that hands a booking over to the team: plain text, no HTML.
+//! Mails: a message to a customer, a case and the daily digest to the team. Plain text, no HTML.
+
+mod customer;
+mod digest;
 
 use std::fmt;
 use std::sync::LazyLock;
 
 use minijinja::{Environment, context};
 
+pub use self::customer::message_mail;
+pub use self::digest::{DigestFacts, DigestGroup, digest_mail};
+
 /// The most lines of evidence that one mail shows; the case itself has them all.
 pub const EVIDENCE_LINES_MAX: usize = 50;
 /// The longest line of a mail, in letters.
 const LINE_LETTERS_MAX: usize = 500;
 
-const TEMPLATE: &str = "case_mail";
+const CASE: &str = "case_mail";
+const DIGEST: &str = "digest_mail";
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates.set_keep_trailing_newline(true);
-    templates
-        .add_template(TEMPLATE, include_str!("templates/case_mail.txt"))
-        .expect("the template is compiled in, and a test renders it");
+    for (name, source) in [
+        (CASE, include_str!("templates/case_mail.txt")),
+        (DIGEST, include_str!("templates/digest_mail.txt")),
+    ] {
+        templates
+            .add_template(name, source)
+            .expect("the template is compiled in, and a test renders it");
+    }
     templates
 });
 
@@ -34,6 +46,8 @@ pub struct CaseFacts {
     pub payment: Option<String>,
     /// What was done so far.
     pub outcome: String,
+    /// Lines about a bank's dispute: until when, why, and with what to answer it.
+    pub dispute: Vec<String>,
     /// Lines of the booking's history, oldest first.
     pub evidence: Vec<String>,
     /// When the case was opened, RFC 3339.
@@ -81,7 +95,7 @@ pub fn case_mail(facts: &CaseFacts) -> Mail {
         evidence.insert(0, format!("({left_out} earlier lines are in the case)"));
     }
     let text = TEMPLATES
-        .get_template(TEMPLATE)
+        .get_template(CASE)
         .and_then(|template| {
             template.render(context! {
                 booking_id => one_line(&facts.booking_id),
@@ -89,6 +103,7 @@ pub fn case_mail(facts: &CaseFacts) -> Mail {
                 what => one_line(&facts.what),
                 payment => one_line(facts.payment.as_deref().unwrap_or("none")),
                 outcome => one_line(&facts.outcome),
+                dispute => facts.dispute.iter().map(|line| one_line(line)).collect::<Vec<_>>(),
                 evidence,
                 at => one_line(&facts.at),
             })
@@ -120,6 +135,7 @@ mod tests {
             what: "The deposit was paid 12 minutes after the table was released, and the table is taken.".into(),
             payment: Some("pi_123, £20.00, captured".into()),
             outcome: "A refund was asked for.".into(),
+            dispute: Vec::new(),
             evidence: vec!["18:00:00 released".into(), "18:12:03 payment_captured".into()],
             at: "2026-07-10T17:12:03Z".into(),
         }
@@ -162,6 +178,19 @@ mod tests {
         assert_eq!(mail.subject, "Booking b-1: x  Bcc: eve@example.com");
         assert!(mail.text.contains("- a Payment:  none\n"), "{}", mail.text);
         assert!(mail.text.contains("\nPayment:  none\n"), "{}", mail.text);
+    }
+
+    #[test]
+    fn a_case_about_a_dispute_says_until_when_to_answer_it() {
+        let disputed = CaseFacts {
+            dispute: vec!["du_1: fraudulent\nBcc: eve".into()],
+            ..facts()
+        };
+        let text = case_mail(&disputed).text;
+        assert!(
+            text.contains("taken.\n\nDispute\n- du_1: fraudulent Bcc: eve\n\nEvidence\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -32,13 +32,12 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::dispute::DisputeStatus;
 use crate::money::Money;
 
 pub use kinds::{MessageKind, Reason, RefundReason};
 pub use row::{
-    Attendance, Booking, Cancellation, CancelledBy, DUE_SHARDS, Funds, Mark, OpenedSession, Paid,
-    Place, Reversal, Session, due_shard,
+    Attendance, Booking, Cancellation, CancelledBy, Counted, DUE_SHARDS, Disputed, Funds, Mark,
+    OpenedSession, Paid, Place, Refunds, Reversal, Session, due_shard,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,15 +92,14 @@ pub struct Payment {
     pub hold_again: Option<Place>,
 }
 
-/// What is known of a payment's money beyond that it came. It is of the payment's row as written in
-/// the same step, so it is never older than what the booking knows.
+/// What is known of a payment's money beyond that it came: as its own row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoneyFacts {
     pub payment_ref: String,
-    /// What has gone back or is on its way back by hand at the provider; our own orders the booking
-    /// knows itself.
-    pub by_others: Option<Money>,
-    pub disputes: BTreeMap<String, DisputeStatus>,
+    pub refunds: Refunds,
+    /// Whether some of them were ordered by others than us.
+    pub by_others: bool,
+    pub disputes: BTreeMap<String, Disputed>,
 }
 
 /// Who of the staff orders it, and why.
@@ -156,6 +154,7 @@ pub enum Command {
     /// Move to slots that the step will hold.
     Reschedule {
         to: Place,
+        by: CancelledBy,
     },
     /// Make a payment page, or take up one whose making was not answered.
     IntendSession,
@@ -183,6 +182,8 @@ pub struct Transition {
     pub hold: Vec<String>,
     pub free: Vec<String>,
     pub consequences: Vec<Consequence>,
+    /// What a customer who lost the slot is offered instead; filled in by whoever sees the calendar.
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// Something that someone must do or hear of.
@@ -245,7 +246,7 @@ pub fn decide(
             payment_ref,
             amount,
             order,
-        } => money::refund(booking, payment_ref.as_deref(), amount, &order),
+        } => money::refund(booking, payment_ref.as_deref(), amount, order),
         Command::Waive(order) => money::waive(booking, order, now),
         Command::Remind => holding::remind(booking, now),
         Command::Release => holding::release(booking, now),
@@ -258,7 +259,7 @@ pub fn decide(
             visit::reverse_forfeit(booking, refund, order, now)
         }
         Command::Cancel { by, reason } => moving::cancel(booking, by, reason, now),
-        Command::Reschedule { to } => moving::reschedule(booking, to, now),
+        Command::Reschedule { to, by } => moving::reschedule(booking, to, by, now),
         Command::IntendSession => pay_page::intend(booking, now),
         Command::RecordSession { attempt, opened } => pay_page::record(booking, attempt, opened),
         Command::SpendSession { attempt } => pay_page::spend(booking, attempt),
@@ -283,6 +284,7 @@ impl Booking {
             hold: Vec::new(),
             free: Vec::new(),
             consequences: Vec::new(),
+            other_times: Vec::new(),
         }
     }
 }
@@ -348,4 +350,4 @@ impl Transition {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,5 +1,6 @@
 //! A booking's transition as the one step that carries it out.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -56,6 +57,9 @@ pub struct MessageJob {
     /// What goes back to the customer in the same step.
     #[serde(default)]
     pub refund: Option<Money>,
+    /// When it could be had instead, the best first, if the slot that it was about is gone.
+    #[serde(default)]
+    pub other_times: Vec<DateTime<Utc>>,
 }
 
 /// The order to the cashier to do something at the provider.
@@ -134,7 +138,19 @@ impl Step {
         for consequence in &transition.consequences {
             self = match consequence {
                 Consequence::Message(kind) => {
-                    self.message(tables, booking, *kind, transition.refunded())
+                    let other_times = match kind {
+                        MessageKind::LateRefund => transition.other_times.clone(),
+                        MessageKind::DepositRequest
+                        | MessageKind::Reminder
+                        | MessageKind::Confirmation
+                        | MessageKind::Released
+                        | MessageKind::Cancelled
+                        | MessageKind::Rescheduled
+                        | MessageKind::PaymentChecked
+                        | MessageKind::SecondRefund => Vec::new(),
+                    };
+                    let refund = transition.refunded();
+                    self.message_offering(tables, booking, *kind, refund, other_times)
                 }
                 Consequence::Handover(reason, about) => {
                     let facts = facts_of(booking, about.as_ref());
@@ -184,6 +200,17 @@ impl Step {
         kind: MessageKind,
         refund: Option<Money>,
     ) -> Self {
+        self.message_offering(tables, booking, kind, refund, Vec::new())
+    }
+
+    fn message_offering(
+        self,
+        tables: &Tables,
+        booking: &Booking,
+        kind: MessageKind,
+        refund: Option<Money>,
+        other_times: Vec<DateTime<Utc>>,
+    ) -> Self {
         let occasion = match kind {
             // These may happen more than once, and each time is news.
             MessageKind::Rescheduled
@@ -201,6 +228,7 @@ impl Step {
             kind,
             occasion,
             refund,
+            other_times,
         };
         let mut step = self;
         let payload = step

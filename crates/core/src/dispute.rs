@@ -20,9 +20,31 @@ pub struct Dispute {
     /// What it gave back.
     pub reinstated: Option<Money>,
     pub fee: Option<Money>,
+    /// What it gave back of the fee.
+    #[serde(default)]
+    pub fee_returned: Option<Money>,
+    #[serde(default)]
+    pub withdrawn_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    pub reinstated_at: Option<DateTime<Utc>>,
+    /// When it reached the status that it ended in.
+    #[serde(default)]
+    pub closed_at: Option<DateTime<Utc>>,
 }
 
 impl Dispute {
+    /// Whether the bank has the payment's money, for now or for good.
+    pub fn takes_money(&self) -> bool {
+        match self.status {
+            DisputeStatus::NeedsResponse | DisputeStatus::UnderReview | DisputeStatus::Lost => true,
+            DisputeStatus::WarningNeedsResponse
+            | DisputeStatus::WarningUnderReview
+            | DisputeStatus::WarningClosed
+            | DisputeStatus::Prevented
+            | DisputeStatus::Won => false,
+        }
+    }
+
     /// What two reports say together, in whichever order they came.
     pub(crate) fn merged(&self, other: &Self) -> Self {
         let later = if other.status > self.status {
@@ -35,6 +57,14 @@ impl Dispute {
             (Some(one), Some(_) | None) => Some(one),
             (None, two) => two,
         };
+        let first = |one: Option<DateTime<Utc>>, two: Option<DateTime<Utc>>| match (one, two) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        let closed_at = match self.status == other.status {
+            true => first(self.closed_at, other.closed_at),
+            false => later.closed_at,
+        };
         Self {
             amount: later.amount,
             reason: later.reason.clone(),
@@ -44,6 +74,10 @@ impl Dispute {
             withdrawn: more(self.withdrawn, other.withdrawn),
             reinstated: more(self.reinstated, other.reinstated),
             fee: more(self.fee, other.fee),
+            fee_returned: more(self.fee_returned, other.fee_returned),
+            withdrawn_at: first(self.withdrawn_at, other.withdrawn_at),
+            reinstated_at: first(self.reinstated_at, other.reinstated_at),
+            closed_at,
         }
     }
 }

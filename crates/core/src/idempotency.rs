@@ -20,6 +20,9 @@ pub struct IdempotencyRow {
     pub request_hash: String,
     pub status: u16,
     pub body: String,
+    /// The booking that it made.
+    #[serde(default)]
+    pub booking_id: Option<String>,
     pub created_at: DateTime<Utc>,
     /// Epoch seconds.
     pub expires_at: i64,
@@ -50,6 +53,7 @@ impl IdempotencyRow {
     pub fn new(
         scope: &Scope<'_>,
         request_hash: String,
+        booking_id: &str,
         answer: (u16, String),
         now: DateTime<Utc>,
     ) -> Self {
@@ -58,6 +62,7 @@ impl IdempotencyRow {
             request_hash,
             status: answer.0,
             body: answer.1,
+            booking_id: Some(booking_id.to_owned()),
             created_at: now,
             expires_at: (now + KEPT_FOR).timestamp(),
         }

@@ -5,14 +5,20 @@
 //! in one transaction, under the condition that the row is still what was decided on.
 
 pub mod audit;
+pub mod batch_read;
 pub mod booking;
 pub mod booking_step;
+pub mod books;
+pub mod calendar;
 pub mod canonical;
 pub mod carry_out;
 pub mod case;
 pub mod dispute;
 pub mod due;
 pub mod email;
+pub mod evidence;
+pub mod forget;
+pub mod holds;
 pub mod idempotency;
 pub mod language;
 pub mod link;
@@ -28,5 +34,6 @@ pub mod signature;
 pub mod slots;
 pub mod sms;
 pub mod step;
+pub mod terms;
 pub mod venue;
 mod write;

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::booking::{MoneyFacts, Reason, RefundOrder, RefundReason};
-use crate::dispute::{Dispute, DisputeStatus};
+use crate::booking::{Disputed, MoneyFacts, Reason, RefundOrder, RefundReason, Refunds};
+use crate::dispute::Dispute;
 use crate::local_time::stamp;
 use crate::money::Money;
 use crate::step::{Item, Row};
@@ -31,6 +31,8 @@ const LOOK_AGAIN_MAX: TimeDelta = TimeDelta::hours(6);
 const PENDING_FOR: TimeDelta = TimeDelta::hours(24);
 /// After this long without an answer a person hears of it.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(24);
+/// After this long under way at the provider, too.
+const UNDER_WAY_FOR: TimeDelta = TimeDelta::days(10);
 /// How long a payment that is nobody's yet is remembered: another product's, or one whose own event
 /// is still to come.
 pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::days(35);
@@ -82,6 +84,12 @@ pub struct Refund {
     /// A person has been told that it was not answered.
     #[serde(default)]
     pub escalated: bool,
+    /// When the provider made it, by the provider's own clock.
+    #[serde(default)]
+    pub made_at: Option<DateTime<Utc>>,
+    /// When we heard that it failed: the money is here again.
+    #[serde(default)]
+    pub failed_at: Option<DateTime<Utc>>,
 }
 
 /// How far a refund is. In order, so that the greater of two reports is the truth.
@@ -145,7 +153,16 @@ pub struct Change {
     pub after: PaymentRow,
     pub what: &'static str,
     pub why: String,
-    pub case: Option<Reason>,
+    pub cases: Vec<MoneyCase>,
+}
+
+/// What a person must hear of a payment's money.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoneyCase {
+    pub reason: Reason,
+    /// The refund's key, or the dispute's id with its status: each of them is news of its own.
+    pub occasion: String,
+    pub dispute: Option<Dispute>,
 }
 
 /// Why a command changes nothing.
@@ -155,8 +172,8 @@ pub enum Refusal {
     Already,
     /// It was asked for before, and what became of it is not known: look it up first.
     LookFirst,
-    /// There is not that much left of the payment.
-    NotThatMuch,
+    /// There are more refunds of the payment than can be kept.
+    TooMany,
 }
 
 /// Decides what `command` does to the money of a payment at `now`.
@@ -203,14 +220,13 @@ fn collected(
     to.after.amount = amount;
     to.after.paid_at = Some(paid_at);
     to.after.expires_at = None;
-    // Nobody could be told of it while the payment was nobody's.
-    let has_failed = |refund: &Refund| match refund.progress {
-        Progress::Known(status) => !status.is_live(),
-        Progress::Asked | Progress::Refused => false,
-    };
-    if row.refunds.values().any(has_failed) {
-        to.case = Some(Reason::RefundFailed);
-    }
+    // Nobody could be told of these while the payment was nobody's.
+    let disputed = row.disputes.iter();
+    to.cases
+        .extend(disputed.map(|(id, dispute)| MoneyCase::disputed(id, dispute)));
+    let failed = row.refunds.iter().filter(|(_, it)| !it.progress.is_live());
+    to.cases
+        .extend(failed.map(|(key, _)| MoneyCase::refund(Reason::RefundFailed, key)));
     Ok(to)
 }
 
@@ -224,12 +240,20 @@ fn intend(row: &PaymentRow, order: RefundOrder, now: DateTime<Utc>) -> Result<Ch
         .amount
         .and_then(|amount| amount.checked_sub(row.refunded()?).ok());
     let fits = left.is_some_and(|left| left.checked_sub(order.amount).is_ok());
-    if !fits || row.refunds.len() >= REFUNDS_MAX {
-        return Err(Refusal::NotThatMuch);
+    if row.refunds.len() >= REFUNDS_MAX {
+        return Err(Refusal::TooMany);
     }
+    // The provider would say no, or pay twice on top of what the bank takes.
+    let obstacle = if row.disputes.values().any(Dispute::takes_money) {
+        Some((Reason::RefundDue, "disputed"))
+    } else if fits {
+        None
+    } else {
+        Some((Reason::RefundFailed, "not_that_much_left"))
+    };
     let mut to = row.changing("refund intended");
     to.why = format!("{} as {}", order.amount.decimal(), order.key);
-    let refund = Refund {
+    let mut refund = Refund {
         amount: order.amount,
         reason: Some(order.reason),
         refund_id: None,
@@ -239,7 +263,16 @@ fn intend(row: &PaymentRow, order: RefundOrder, now: DateTime<Utc>) -> Result<Ch
         look_at: Some(now + LOOK_AGAIN),
         failure: None,
         escalated: false,
+        made_at: None,
+        failed_at: None,
     };
+    if let Some((reason, code)) = obstacle {
+        to.what = "refund not asked for";
+        to.cases.push(MoneyCase::refund(reason, &order.key));
+        refund.progress = Progress::Refused;
+        refund.failure = Some(code.to_owned());
+        refund.look_at = None;
+    }
     to.after.refunds.insert(order.key, refund);
     Ok(to)
 }
@@ -252,12 +285,17 @@ fn unanswered(row: &PaymentRow, key: &str, now: DateTime<Utc>) -> Result<Change,
     after.tries += 1;
     let wait = LOOK_AGAIN * 2_i32.saturating_pow(after.tries.min(10).saturating_sub(1));
     after.look_at = Some(now + wait.min(LOOK_AGAIN_MAX));
-    let is_old = refund.progress == Progress::Asked && now - refund.asked_at >= UNANSWERED_FOR;
+    let patience = match refund.progress {
+        Progress::Asked => UNANSWERED_FOR,
+        Progress::Refused | Progress::Known(_) => UNDER_WAY_FOR,
+    };
+    let is_old = now - refund.asked_at >= patience;
     let mut to = row.changing("refund unanswered");
     to.why = format!("{key}, {} times", after.tries);
     if is_old && !refund.escalated {
         after.escalated = true;
-        to.case = Some(Reason::RefundUnanswered);
+        to.cases
+            .push(MoneyCase::refund(Reason::RefundUnanswered, key));
     }
     to.after.refunds.insert(key.to_owned(), after);
     Ok(to)
@@ -273,7 +311,7 @@ fn refused(row: &PaymentRow, key: &str, code: String) -> Result<Change, Refusal>
     }
     let mut to = row.changing("refund refused");
     to.why = format!("{key}: {code}");
-    to.case = Some(Reason::RefundFailed);
+    to.cases.push(MoneyCase::refund(Reason::RefundFailed, key));
     let after = Refund {
         progress: Progress::Refused,
         failure: Some(code),
@@ -300,7 +338,7 @@ fn report(row: &PaymentRow, report: RefundReport, now: DateTime<Utc>) -> Result<
     });
     to.why = format!("{} of {}", report.refund_id, report.amount.decimal());
     if was_live && !progress.is_live() {
-        to.case = Some(Reason::RefundFailed);
+        to.cases.push(MoneyCase::refund(Reason::RefundFailed, &key));
     }
     let after = Refund {
         amount: report.amount,
@@ -314,6 +352,10 @@ fn report(row: &PaymentRow, report: RefundReport, now: DateTime<Utc>) -> Result<
             .failure
             .or_else(|| known.and_then(|known| known.failure.clone())),
         escalated: known.is_some_and(|known| known.escalated),
+        made_at: Some(report.created),
+        failed_at: known
+            .and_then(|known| known.failed_at)
+            .or((!progress.is_live()).then_some(now)),
     };
     to.after.refunds.insert(key, after);
     Ok(to)
@@ -324,17 +366,27 @@ fn report_dispute(
     dispute_id: String,
     dispute: Dispute,
 ) -> Result<Change, Refusal> {
-    let merged = match row.disputes.get(&dispute_id) {
-        Some(known) => known.merged(&dispute),
-        None => dispute,
-    };
-    if row.disputes.get(&dispute_id) == Some(&merged) {
+    let known = row.disputes.get(&dispute_id);
+    let merged = known.map_or_else(|| dispute.clone(), |known| known.merged(&dispute));
+    if known == Some(&merged) {
         return Err(Refusal::Already);
     }
     let mut to = row.changing("dispute reported");
     to.why = format!("{dispute_id}: {}", merged.status.as_str());
+    let is_news = known.is_none_or(|known| {
+        let escalates = known.status.is_warning() && !merged.status.is_warning();
+        escalates || (known.status != merged.status && merged.status.is_over())
+    });
+    if is_news {
+        to.cases.push(MoneyCase::disputed(&dispute_id, &merged));
+    }
     to.after.disputes.insert(dispute_id, merged);
     Ok(to)
+}
+
+/// A refund that others made is kept under the provider's id.
+fn is_ours((key, refund): &(&String, &Refund)) -> bool {
+    refund.refund_id.as_ref() != Some(*key)
 }
 
 /// The key of a payment's row.
@@ -386,20 +438,66 @@ impl PaymentRow {
         sum
     }
 
-    /// What the booking must know of it; `None` if refunds are of several currencies.
-    pub fn facts(&self) -> Option<MoneyFacts> {
-        let live = self.refunds.values().filter(|it| it.progress.is_live());
-        let mut by_others: Option<Money> = None;
-        for refund in live.filter(|refund| refund.reason.is_none()) {
-            let before = by_others.unwrap_or_else(|| Money::zero(refund.amount.currency()));
-            by_others = Some(before.checked_add(refund.amount).ok()?);
-        }
-        let statuses = self.disputes.iter().map(|(id, it)| (id.clone(), it.status));
-        Some(MoneyFacts {
+    /// What the booking must know of it.
+    pub fn facts(&self) -> MoneyFacts {
+        let (ours, others): (Vec<_>, Vec<_>) = self.refunds.iter().partition(is_ours);
+        let keys = |wanted: fn(&Refund) -> bool| {
+            let wanted = ours.iter().filter(move |(_, it)| wanted(it));
+            wanted.map(|(key, _)| (*key).clone()).collect()
+        };
+        let disputes = self.disputes.iter().map(|(id, it)| {
+            let disputed = Disputed {
+                payment_ref: self.payment_ref.clone(),
+                status: it.status,
+                amount: it.amount,
+            };
+            (id.clone(), disputed)
+        });
+        let (returned, stranded) = self.tally();
+        MoneyFacts {
             payment_ref: self.payment_ref.clone(),
-            by_others,
-            disputes: statuses.collect(),
-        })
+            refunds: Refunds {
+                returned,
+                stranded,
+                keys: keys(|_| true),
+                dead: keys(|it| !it.progress.is_live()),
+            },
+            by_others: !others.is_empty(),
+            disputes: disputes.collect(),
+        }
+    }
+
+    /// What went back or is to, and how much of that came to nothing and is still owed; in minor
+    /// units. What others give back, and what the staff order anew, first makes up for what came to
+    /// nothing before.
+    fn tally(&self) -> (i64, i64) {
+        let mut events: Vec<(DateTime<Utc>, u8, i64, bool)> = Vec::new();
+        for (key, refund) in &self.refunds {
+            let amount = refund.amount.minor();
+            let ours = is_ours(&(key, refund));
+            let went_at = match ours {
+                true => refund.asked_at,
+                false => refund.made_at.unwrap_or(refund.asked_at),
+            };
+            let makes_up = !ours || refund.reason == Some(RefundReason::Staff);
+            events.push((went_at, 0, amount, makes_up));
+            if !refund.progress.is_live() {
+                let failed_at = refund.failed_at.unwrap_or(went_at).max(went_at);
+                events.push((failed_at, 1, amount, false));
+            }
+        }
+        events.sort_by_key(|(at, rank, amount, _)| (*at, *rank, *amount));
+        let (mut returned, mut stranded) = (0_i64, 0_i64);
+        for (_, rank, amount, makes_up) in events {
+            if rank == 1 {
+                stranded += amount;
+                continue;
+            }
+            let made_up = if makes_up { stranded.min(amount) } else { 0 };
+            stranded -= made_up;
+            returned += amount - made_up;
+        }
+        (returned, stranded)
     }
 
     /// Whether the provider says that more went back than the refunds that are known.
@@ -413,6 +511,12 @@ impl PaymentRow {
             })
             .sum();
         self.refunded_said > known
+    }
+
+    /// Whether this refund is to be asked for, and nothing is known of it.
+    pub fn is_asked(&self, key: &str) -> bool {
+        let progress = self.refunds.get(key).map(|it| it.progress);
+        progress == Some(Progress::Asked)
     }
 
     /// The keys of refunds that were asked for and not answered.
@@ -445,7 +549,7 @@ impl PaymentRow {
             },
             what,
             why: String::new(),
-            case: None,
+            cases: Vec::new(),
         }
     }
 }
@@ -505,10 +609,21 @@ impl Row for PaymentRow {
     }
 }
 
-impl Change {
-    /// The worst that is known of the payment's disputes.
-    pub fn worst_dispute(&self) -> Option<DisputeStatus> {
-        self.after.disputes.values().map(|it| it.status).max()
+impl MoneyCase {
+    fn refund(reason: Reason, key: &str) -> Self {
+        Self {
+            reason,
+            occasion: key.to_owned(),
+            dispute: None,
+        }
+    }
+
+    fn disputed(id: &str, dispute: &Dispute) -> Self {
+        Self {
+            reason: Reason::Disputed,
+            occasion: format!("{id}:{}", dispute.status.as_str()),
+            dispute: Some(dispute.clone()),
+        }
     }
 }
 

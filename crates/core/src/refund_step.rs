@@ -36,7 +36,7 @@ pub fn money_step(
             step.create_subject(rows.payments_table, &first)
         }
     };
-    let mut step = step.audit(
+    let step = step.audit(
         &tables.audit,
         Audit {
             subject: &change.after.event_id,
@@ -48,33 +48,36 @@ pub fn money_step(
             correlation_id: origin.correlation_id,
         },
     );
-    let payment = &change.after;
-    let Some(booking_id) = &payment.booking_id else {
-        return step;
-    };
-    step = hand_over_money(step, tables, booking_id, change);
-    let synced = payment.facts().zip(rows.booking);
-    let synced = synced.and_then(|(facts, booking)| {
-        let command = booking::Command::SyncMoney(facts);
-        Some((booking, booking::decide(booking, command, now).ok()?))
-    });
+    let step = step.money_cases(tables, change);
+    let command = booking::Command::SyncMoney(change.after.facts());
+    let synced = rows
+        .booking
+        .and_then(|booking| Some((booking, booking::decide(booking, command, now).ok()?)));
     match synced {
         Some((booking, transition)) => step_of(step, tables, booking, &transition, origin),
         None => step,
     }
 }
 
-/// Hands over what a person must hear of a change, if it is anything.
-pub fn hand_over_money(step: Step, tables: &Tables, booking_id: &str, change: &Change) -> Step {
-    let payment = &change.after;
-    let facts = json!({
-        "payment_ref": payment.payment_ref,
-        "paid": payment.amount,
-        "refunds": payment.refunds,
-        "why": change.why,
-    });
-    match change.case {
-        Some(reason) => step.hand_over(tables, booking_id, reason, facts),
-        None => step,
+impl Step {
+    /// Hands over what a person must hear of a change of money, if anything, and whose it is.
+    #[must_use]
+    pub fn money_cases(mut self, tables: &Tables, change: &Change) -> Self {
+        let payment = &change.after;
+        let Some(booking_id) = &payment.booking_id else {
+            return self;
+        };
+        for case in &change.cases {
+            let facts = json!({
+                "payment_ref": payment.payment_ref,
+                "paid": payment.amount,
+                "refunds": payment.refunds,
+                "dispute": case.dispute,
+                "occasion": case.occasion,
+                "why": change.why,
+            });
+            self = self.hand_over(tables, booking_id, case.reason, facts);
+        }
+        self
     }
 }

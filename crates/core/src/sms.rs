@@ -3,13 +3,58 @@
 //! One letter outside the alphabet turns a part from 160 letters into 70, and each part is paid
 //! for; so a text is first spelled with what the alphabet has ([`normalise`]), then measured.
 
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 use unicode_normalization::UnicodeNormalization as _;
+
+use crate::step::{Counter, Row, Step};
 
 /// The basic table of GSM 03.38 (3GPP TS 23.038, 6.2.1) without the escape: one septet each.
 const BASIC: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
                      ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
 /// The extension table (6.2.1.1): an escape and a septet each, which stay together.
 const EXTENSION: &str = "\u{c}^{}\\[~]|€";
+
+/// How long a day's count is kept.
+const SPENT_KEPT_FOR: TimeDelta = TimeDelta::days(8);
+
+/// How many parts were sent on one day (UTC), beside the answers that are kept for a while.
+#[derive(Clone, Debug, Serialize)]
+pub struct SmsSpent {
+    pub scope_key: String,
+}
+
+impl Row for SmsSpent {
+    const NAME: &'static str = "sms spent";
+    const KEY: &'static str = "scope_key";
+
+    fn key(&self) -> String {
+        self.scope_key.clone()
+    }
+}
+
+impl SmsSpent {
+    pub fn on(day: DateTime<Utc>) -> Self {
+        Self {
+            scope_key: format!("sms-parts#{}", day.format("%Y-%m-%d")),
+        }
+    }
+}
+
+impl Step {
+    /// Counts the parts of a text that is about to be sent, unless the day's would then be more
+    /// than `max`. A text that is counted and then not sent stays counted.
+    #[must_use]
+    pub fn spend_sms(self, table: &str, parts: usize, max: u32) -> Self {
+        let now = self.now();
+        let counter = Counter {
+            add: u32::try_from(parts).unwrap_or(u32::MAX),
+            max,
+            expires_at: now + SPENT_KEPT_FOR,
+        };
+        self.count_up(table, &SmsSpent::on(now), counter)
+    }
+}
 
 /// How the letters of a text are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,8 @@ use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
 pub use crate::write::{ReadError, WriteError, read, write};
+/// A row that does not fit its type.
+pub use serde_dynamo::Error as RowError;
 
 /// A row as DynamoDB has it.
 pub type Item = HashMap<String, AttributeValue>;
@@ -141,6 +143,15 @@ pub struct Found {
     pub key: String,
     /// The row as it stands; `None` if there is none.
     pub row: Option<Item>,
+}
+
+/// How far a count goes up, and how far it may.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter {
+    pub add: u32,
+    /// The most that the count may be afterwards.
+    pub max: u32,
+    pub expires_at: DateTime<Utc>,
 }
 
 impl Step {
@@ -311,6 +322,36 @@ impl Step {
             .expression_attribute_values(":owner", AttributeValue::S(owner.1.to_owned()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         self.add_delete(R::NAME, key, delete)
+    }
+
+    /// Counts up the attribute `count` of a row, which need not exist yet, unless it would then be
+    /// over its limit.
+    ///
+    /// Others may count on it in between, so a later look finds the last of them as its
+    /// `last_command`: what tells whether this step was written is a row of its own beside it.
+    #[must_use]
+    pub fn count_up<R: Row>(self, table: &str, row: &R, counter: Counter) -> Self {
+        let number = |number: i64| AttributeValue::N(number.to_string());
+        let room = i64::from(counter.max) - i64::from(counter.add);
+        // Without a row there is a count of nothing, which must leave room as well.
+        let condition = match room < 0 {
+            true => "#count <= :room",
+            false => "attribute_not_exists(#count) OR #count <= :room",
+        };
+        let update = Update::builder()
+            .table_name(table)
+            .key(R::KEY, AttributeValue::S(row.key()))
+            .update_expression("SET #last = :command, #expires = :expires ADD #count :add")
+            .condition_expression(condition)
+            .expression_attribute_names("#count", "count")
+            .expression_attribute_names("#last", "last_command")
+            .expression_attribute_names("#expires", "expires_at")
+            .expression_attribute_values(":command", AttributeValue::S(self.command_id.clone()))
+            .expression_attribute_values(":expires", number(counter.expires_at.timestamp()))
+            .expression_attribute_values(":add", number(i64::from(counter.add)))
+            .expression_attribute_values(":room", number(room))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        self.add_update(R::NAME, row.key(), update)
     }
 
     /// Leaves the changed attributes out of the audit row that follows: it is about another subject.

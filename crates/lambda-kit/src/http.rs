@@ -120,6 +120,13 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Returns a field of a form, the body read as a browser posts it.
+    pub fn form(&self, name: &str) -> Option<String> {
+        form_urlencoded::parse(&self.body)
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
     /// Reads the body as JSON.
     ///
     /// # Errors
@@ -156,6 +163,16 @@ fn without_input(error: &serde_json::Error) -> String {
         }
         None => text,
     }
+}
+
+/// Returns a path segment without its percent-encoding.
+pub fn decoded(segment: &str) -> String {
+    // In a form a plus is a blank; in a path it is itself.
+    let form = format!("it={}", segment.replace('+', "%2B").replace('&', "%26"));
+    form_urlencoded::parse(form.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
 }
 
 fn segments(path: &str) -> Vec<String> {
@@ -369,6 +386,12 @@ mod tests {
     fn a_body_that_is_not_base64_is_refused_without_a_panic() {
         let problem = Request::read(event("%%%", true), 100).unwrap().unwrap_err();
         assert_eq!((problem.status, problem.code), (400, "unreadable_body"));
+    }
+
+    #[test]
+    fn a_path_segment_is_decoded_as_a_path() {
+        assert_eq!(decoded("bkg_1%23late_payment"), "bkg_1#late_payment");
+        assert_eq!(decoded("a+b%20c&d=e%2"), "a+b c&d=e%2");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use serde_json::Value;
 pub use batch::{BatchReply, chain, each_record};
 pub use entropy::Entropy;
 pub use environment::{ConfigError, Environment};
-pub use http::{Problem, Reply, Request, bearer_token, serve};
+pub use http::{Problem, Reply, Request, bearer_token, decoded, serve};
 pub use logs::{EmbeddedMetrics, init_logs};
 pub use metrics::count;
 pub use run::run;

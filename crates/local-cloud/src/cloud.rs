@@ -1,6 +1,6 @@
 //! The cloud's inside: what the services, the router and the pump share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -39,6 +39,10 @@ pub(crate) struct Cloud {
     /// How long past its time a row stays readable.
     pub(crate) ttl_lag: Mutex<Duration>,
     pub(crate) script: Mutex<Script>,
+    /// Phones that said STOP to their carrier, which told us nothing.
+    pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,
+    /// Phones that the SMS service takes no text for.
+    pub(crate) refused_phones: Mutex<BTreeSet<String>>,
     pub(crate) dice: Dice,
     pub(crate) invocations: AtomicU64,
 }
@@ -82,6 +86,14 @@ impl Cloud {
 
     pub(crate) fn next_model_answer<T>(&self, take: impl FnOnce(&mut Script) -> T) -> T {
         take(&mut self.script.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn carrier_opted_out(&self, phone: &str) -> bool {
+        has(&self.carrier_optouts, phone)
+    }
+
+    pub(crate) fn refuses_phone(&self, phone: &str) -> bool {
+        has(&self.refused_phones, phone)
     }
 
     /// Checks a function's role, and notes what was used or denied.
@@ -239,6 +251,11 @@ impl Cloud {
             "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
         })
     }
+}
+
+fn has(phones: &Mutex<BTreeSet<String>>, phone: &str) -> bool {
+    let phones = phones.lock().unwrap_or_else(PoisonError::into_inner);
+    phones.contains(phone)
 }
 
 fn digest_hex(text: &str) -> String {

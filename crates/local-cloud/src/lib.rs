@@ -36,6 +36,7 @@
 mod clock;
 mod cloud;
 mod disorder;
+mod door;
 mod error;
 mod faults;
 mod filter;
@@ -259,6 +260,26 @@ impl LocalCloud {
         if services::publish(&self.0, &topic, &message.to_string()).is_none() {
             tracing::warn!("Nobody listens to inbound text messages");
         }
+    }
+
+    /// A phone that says STOP to its carrier, as with a toll-free number: no function hears of it,
+    /// and texts to it are taken and not delivered.
+    pub fn opt_out_at_carrier(&self, phone: &str) {
+        self.0
+            .carrier_optouts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(phone.to_owned());
+    }
+
+    /// A phone that the SMS service takes no text for, as it does with a kind of number that it can't
+    /// reach.
+    pub fn refuse_texts_to(&self, phone: &str) {
+        self.0
+            .refused_phones
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(phone.to_owned());
     }
 
     fn last_sms_to(&self, phone: &str) -> Option<String> {

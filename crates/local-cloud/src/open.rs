@@ -64,6 +64,8 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         pump: tokio::sync::Mutex::new(()),
         ttl_lag: Mutex::new(Duration::zero()),
         script: Mutex::new(Script::default()),
+        carrier_optouts: Mutex::default(),
+        refused_phones: Mutex::default(),
         dice: Dice::default(),
         invocations: AtomicU64::new(0),
     };

@@ -28,6 +28,8 @@ pub(crate) struct Router {
     keep: Option<Arc<Cloud>>,
     /// The calling function; `None` is the operator, who may do everything and is not counted.
     function: Option<Arc<str>>,
+    /// The policy that an operator has who may not do everything.
+    policy: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Router {
@@ -45,6 +47,7 @@ impl Router {
             cloud: Arc::downgrade(cloud),
             keep: None,
             function: Some(function.into()),
+            policy: None,
         }
     }
 
@@ -53,6 +56,14 @@ impl Router {
             cloud: Arc::downgrade(cloud),
             keep: Some(Arc::clone(cloud)),
             function: None,
+            policy: None,
+        }
+    }
+
+    pub(crate) fn of_principal(cloud: &Arc<Cloud>, policy: &str) -> Self {
+        Self {
+            policy: Some(policy.into()),
+            ..Self::of_operator(cloud)
         }
     }
 }
@@ -77,6 +88,7 @@ impl HttpConnector for Router {
         let in_flight = invocation.as_ref().map(Invocation::call_in_flight);
         let cloud = self.keep.clone().or_else(|| self.cloud.upgrade());
         let function = self.function.clone();
+        let policy = self.policy.clone();
         HttpConnectorFuture::new(async move {
             let _in_flight = in_flight;
             let cloud =
@@ -87,6 +99,7 @@ impl HttpConnector for Router {
             let trip = Trip {
                 cloud,
                 function,
+                policy,
                 invocation,
             };
             trip.make(&outgoing).await

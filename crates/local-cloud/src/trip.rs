@@ -8,6 +8,7 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 
 use crate::cloud::Cloud;
+use crate::door;
 use crate::faults::FaultKind;
 use crate::invocation::{Ending, Invocation};
 use crate::meter::Call;
@@ -27,6 +28,8 @@ struct Outcome {
 pub(crate) struct Trip {
     pub(crate) cloud: Arc<Cloud>,
     pub(crate) function: Option<Arc<str>>,
+    /// Of a caller who is no function.
+    pub(crate) policy: Option<Arc<str>>,
     pub(crate) invocation: Option<Arc<Invocation>>,
 }
 
@@ -107,7 +110,10 @@ impl Trip {
 
     fn perform_aws(&self, request: &AwsRequest) -> Outcome {
         let Some(function) = self.function.as_deref() else {
-            let answer = services::perform(&self.cloud, "operator", request);
+            let answer = match self.policy.as_deref() {
+                Some(policy) => door::answer(&self.cloud, policy, request),
+                None => services::perform(&self.cloud, "operator", request),
+            };
             return Outcome::of_aws(answer, Vec::new());
         };
         let Some(needs) = services::needs(&self.cloud, request) else {

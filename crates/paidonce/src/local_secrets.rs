@@ -7,6 +7,7 @@ pub(crate) const TOKENS_SECRET: &str = "bdc-tokens";
 pub(crate) const SIGNING_SECRET: &str = "bdc-signing-key";
 pub(crate) const PROVIDER_SECRET: &str = "bdc-provider-key";
 pub(crate) const LINK_SECRET: &str = "bdc-link-key";
+const PRIVACY_SALT: &str = "bdc-privacy-salt";
 
 /// The bearer tokens that the intake takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,10 @@ pub(crate) fn set_local_secrets(cloud: &LocalCloud) {
         (SIGNING_SECRET, "whsec_local".to_owned()),
         (PROVIDER_SECRET, "rk_test_local".to_owned()),
         (LINK_SECRET, "link-key-for-local-use-0123456789".to_owned()),
+        (
+            PRIVACY_SALT,
+            "privacy-salt-for-local-use-0123456789".to_owned(),
+        ),
     ];
     for (name, value) in secrets {
         cloud.set_secret(name, &value);

@@ -1,6 +1,7 @@
-//! `paidonce`: the fleet on one machine.
+//! `paidonce`: the fleet on one machine, and what an operator does with a deployed one.
 
 mod dev;
+mod ops;
 
 use std::process::ExitCode;
 
@@ -31,17 +32,20 @@ enum Command {
     /// No account, no network, no real money, no real texts. Bookings, messages and the clock are
     /// at the address that is printed at the start; Ctrl-C ends it.
     Dev(dev::DevArguments),
+    /// Books, requests to be forgotten, previews: what an operator does with a deployed fleet.
+    Ops(ops::OpsArguments),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let dev = match arguments.command {
-        Some(Command::Dev(dev)) => dev,
-        None => arguments.dev,
+    let ended = match arguments.command {
+        Some(Command::Ops(ops)) => ops::run(ops).await,
+        Some(Command::Dev(dev)) => dev::run(dev).await.map(|()| ExitCode::SUCCESS),
+        None => dev::run(arguments.dev).await.map(|()| ExitCode::SUCCESS),
     };
-    match dev::run(dev).await {
-        Ok(()) => ExitCode::SUCCESS,
+    match ended {
+        Ok(code) => code,
         Err(error) => {
             dev::complain(error.as_ref());
             ExitCode::FAILURE
@@ -59,6 +63,10 @@ mod tests {
         assert!(bare.command.is_none() && bare.dev.time_scale == 60);
         let named = Arguments::parse_from(["paidonce", "dev", "--listen", "127.0.0.1:1"]);
         assert!(matches!(named.command, Some(Command::Dev(dev)) if dev.listen.port() == 1));
+        let days = ["--from", "2026-07-01", "--to", "2026-07-31"];
+        let export = ["paidonce", "ops", "export"].into_iter().chain(days);
+        let export = Arguments::parse_from(export);
+        assert!(matches!(export.command, Some(Command::Ops(_))));
     }
 
     #[test]

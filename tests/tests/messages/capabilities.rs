@@ -172,7 +172,7 @@ fn only_the_cashier_can_reach_the_provider_and_only_the_composer_the_model_and_t
     assert_eq!(with("provider"), ["bdc-cashier"]);
     assert_eq!(with("aws-sdk-bedrockruntime"), ["bdc-composer"]);
     assert_eq!(with("aws-sdk-sns"), ["bdc-composer"]);
-    assert_eq!(with("aws-sdk-sesv2"), ["bdc-escalator"]);
+    assert_eq!(with("aws-sdk-sesv2"), ["bdc-composer", "bdc-escalator"]);
     assert_eq!(with("aws-sdk-sqs"), ["relay"]);
     assert_eq!(with("copywriter"), ["bdc-composer", "bdc-escalator"]);
 

@@ -255,6 +255,9 @@ async fn any_fault_at_any_call_ends_in_one_text_or_one_case() {
             "Converse",
             "GetSecretValue",
             "GetSecretValue",
+            "CheckIfPhoneNumberIsOptedOut",
+            "GetSecretValue",
+            "GetSecretValue",
             "TransactWriteItems",
             "Publish",
             "TransactWriteItems"

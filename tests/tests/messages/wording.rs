@@ -180,21 +180,21 @@ async fn bug_h05_no_text_takes_more_than_three_parts_whatever_the_name() {
 }
 
 #[tokio::test]
-async fn a_text_without_a_link_is_checked_as_well() {
+async fn a_confirmation_is_checked_as_well_and_has_no_link_but_its_own() {
     let town = Town::new();
     town.fleet.cloud.script_model(vec![
         ModelAnswer::Text(GOOD.to_owned()),
         ModelAnswer::Text("Thank you! Pay the rest at http://evil.example".to_owned()),
     ]);
-    town.confirmed().await;
+    let booked = town.confirmed().await;
     let texts = town.texts();
     assert_eq!(town.kinds(), ["deposit_request", "confirmation"]);
-    assert!(
-        texts[1]
-            .text
-            .starts_with("The Anchor: Hi Philippa Quillfeather, thank you.")
-    );
-    assert!(!texts[1].text.contains("http"), "{}", texts[1].text);
+    let (words, link) = texts[1].text.split_once('\n').unwrap();
+    assert!(words.starts_with("The Anchor: Hi Philippa Quillfeather, thank you."));
+    assert!(!words.contains("http"), "{words}");
+    let manage = town.fleet.url("bdc-intake");
+    let own = format!("Change or cancel: {manage}manage/{}?exp=", booked.id);
+    assert!(link.starts_with(&own), "{link}");
 }
 
 #[tokio::test]

@@ -41,9 +41,26 @@ fn every_plain_wording_passes_its_own_check() {
     };
     for facts in [sample(), april] {
         for kind in Kind::ALL {
-            let words = plain(kind, &facts);
+            let words = plain(kind, Language::En, &facts);
             assert_eq!(check(&words, &facts, kind), Ok(words.clone()), "{words}");
         }
+    }
+}
+
+#[test]
+fn a_refund_must_be_in_a_draft_wherever_there_is_one() {
+    let refunded = Facts {
+        refund: Some("£15.00".into()),
+        ..sample()
+    };
+    for kind in [Kind::Confirmation, Kind::Released, Kind::Cancelled] {
+        let words = plain(kind, Language::En, &refunded);
+        assert_eq!(check(&words, &refunded, kind), Ok(words.clone()), "{words}");
+        let silent = plain(kind, Language::En, &sample());
+        assert_eq!(
+            check(&silent, &refunded, kind),
+            Err(Doubt::Missing("refund"))
+        );
     }
 }
 
@@ -129,7 +146,7 @@ fn what_a_request_needs_must_be_in_it() {
         deposit: None,
         ..sample()
     };
-    let words = plain(Kind::Confirmation, &unpriced);
+    let words = plain(Kind::Confirmation, Language::En, &unpriced);
     assert!(check(&words, &unpriced, Kind::Confirmation).is_ok());
     let answer = check("Hi Mary, see you.", &sample(), Kind::Confirmation);
     assert_eq!(answer, Err(Doubt::Missing("start")));

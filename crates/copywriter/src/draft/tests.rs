@@ -98,7 +98,10 @@ async fn the_model_gets_one_json_object_and_never_the_hostile_name() {
     assert_eq!(messages.len(), 1);
     let text = messages[0]["content"][0]["text"].as_str().unwrap();
     let object: serde_json::Value = serde_json::from_str(text).unwrap();
-    assert_eq!(object["plain"], plain(Kind::Reminder, &hostile));
+    assert_eq!(
+        object["plain"],
+        plain(Kind::Reminder, Language::En, &hostile)
+    );
     assert_eq!(object["deposit"], "£20.00");
     assert!(!text.contains("evil") && !text.contains("GBP"), "{text}");
     assert!(body["inferenceConfig"]["maxTokens"].as_i64().unwrap() <= 200);

@@ -82,9 +82,11 @@ pub enum Reason {
     AmountMismatch,
     /// Money for a booking that we don't know.
     UnknownReference,
+    /// The customer was done at the provider, and its event never came.
+    FundsUnseen,
     /// Nobody marked whether the customer came.
     AttendanceUnmarked,
-    /// Money is to go back, and it is disputed: a refund would pay twice.
+    /// The policy gives the deposit back, and it is disputed: a refund would pay twice.
     RefundDue,
     /// The provider did not do a refund, or it failed afterwards.
     RefundFailed,
@@ -107,6 +109,7 @@ impl Reason {
             Self::SecondPayment => "second_payment",
             Self::AmountMismatch => "amount_mismatch",
             Self::UnknownReference => "unknown_reference",
+            Self::FundsUnseen => "funds_unseen",
             Self::AttendanceUnmarked => "attendance_unmarked",
             Self::RefundDue => "refund_due",
             Self::RefundFailed => "refund_failed",

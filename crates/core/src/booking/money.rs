@@ -6,9 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
-    Booking, Consequence, Funds, Mark, MessageKind, MoneyFacts, Paid, Payment, Place, Reason,
-    RefundOrder, RefundReason, Rejection, StaffOrder, Transition,
+    Booking, Consequence, Counted, Disputed, Funds, Mark, MessageKind, MoneyFacts, Paid, Payment,
+    Place, Reason, RefundOrder, RefundReason, Refunds, Rejection, StaffOrder, Transition,
 };
+use crate::dispute::DisputeStatus;
 use crate::local_time::stamp;
 use crate::money::Money;
 use crate::venue::{Overpaid, minutes};
@@ -35,6 +36,10 @@ pub(super) fn receive(
         return Err(Rejection::Already);
     }
     let paid = Paid::new(&payment);
+    if booking.payments.len() >= PAYMENTS_MAX {
+        let to = booking.staying("payment beyond all count");
+        return Ok(to.handing_over(Reason::SecondPayment, Some(&paid)));
+    }
     match booking.state {
         Pending => Ok(pay_hold(booking, payment, paid, now)),
         Released => match hold_again(booking, &payment, now) {
@@ -75,8 +80,9 @@ fn confirm(
     to.after.funds = None;
     let at = to.noting(paid);
     if let Some(over) = over {
-        to = to.giving_back(at, over, RefundReason::Over);
+        to = to.giving_back(Some(at), over, RefundReason::Over);
     }
+    to.count(now);
     // Another page that is still open would take the deposit a second time.
     to.expiring_page(now).telling(MessageKind::Confirmation)
 }
@@ -89,7 +95,9 @@ fn mismatch(booking: &Booking, session_id: &str, paid: Paid, now: DateTime<Utc>)
     to.why = format!("payment {}", paid.payment_ref);
     let latest = booking.place.starts_at - minutes(booking.policy.start_buffer);
     let until = (now + minutes(booking.policy.case_within)).min(latest);
-    to.after.deposit_deadline = until.max(booking.deposit_deadline);
+    // Also a hold of the same day gets a moment for a person.
+    let grace = (now + minutes(booking.policy.late_grace)).min(booking.place.starts_at);
+    to.after.deposit_deadline = until.max(grace).max(booking.deposit_deadline);
     to.after.remind_at = None;
     let about = paid.clone();
     to.noting(paid);
@@ -155,9 +163,9 @@ fn give_back_whole(
         | RefundReason::Staff => Reason::LatePayment,
     };
     let at = to.noting(paid);
-    match about.amount.filter(|_| at.is_some()) {
+    match about.amount {
         Some(amount) => {
-            let to = to.giving_back(at, amount, reason).telling(message);
+            let to = to.giving_back(Some(at), amount, reason).telling(message);
             // A second payment ends well by itself; after a late one somebody has lost a slot.
             match reason {
                 RefundReason::Second => to,
@@ -203,6 +211,19 @@ pub(super) fn await_funds(
                 awaited: true,
             });
             Ok(to)
+        }
+        // Its event must come, and does in the end; until then a person knows of the money.
+        Confirmed | Released | Cancelled | Applied | Forfeited if collected => {
+            let mut to = booking.staying("payment seen");
+            to.why = format!("payment {payment_ref} is to be heard of");
+            to.after.close_page();
+            let funds = Funds {
+                payment_ref,
+                awaited: true,
+            };
+            let unseen = funds.unseen(now);
+            to.after.funds = Some(funds);
+            Ok(to.handing_over(Reason::FundsUnseen, Some(&unseen)))
         }
         state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
             Err(Rejection::Overtaken(state))
@@ -255,70 +276,81 @@ pub(super) fn fail_funds(
     }
 }
 
-/// Takes in what is known of a payment: any order of reports ends the same.
+/// Takes in what the payment's own row says, which any order of reports leaves the same.
 pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, Rejection> {
     let Some(at) = booking.position(&facts.payment_ref) else {
         return Err(Rejection::Overtaken(booking.state));
     };
     let mut to = booking.staying("money reported");
     to.why = format!("payment {}", facts.payment_ref);
-    let was_here = booking.kept();
-    to.take_in_refunds(at, &facts);
-    let newly_disputed = to.take_in_disputes(&facts.disputes);
+    to.after.disputes.extend(facts.disputes);
+    let lost = to.after.lost_of(&facts.payment_ref);
+    if let Some(paid) = to.after.payments.get_mut(at) {
+        paid.refunds = facts.refunds;
+        paid.lost = lost;
+        paid.tally();
+    }
     if to.after.payments == booking.payments && to.after.disputes == booking.disputes {
         return Err(Rejection::Already);
     }
     let about = booking.payments.get(at);
-    let is_by_hand = facts.by_others.is_some();
-    let gone = is_by_hand && was_here.minor() > 0 && to.after.kept().minor() == 0;
-    if gone && matches!(booking.state, Confirmed | Applied | Forfeited) {
+    let went_back = to.after.payments.get(at).and_then(|it| it.returned);
+    let more = went_back != about.and_then(|paid| paid.returned);
+    let gone = more && booking.kept().minor() > 0 && to.after.kept().minor() == 0;
+    if facts.by_others && gone && matches!(booking.state, Confirmed | Applied | Forfeited) {
         to = to.handing_over(Reason::RefundedElsewhere, about);
-    }
-    if newly_disputed {
-        to = to.handing_over(Reason::Disputed, about);
     }
     Ok(to)
 }
 
-/// Gives back what the staff say: a repeat of the same amount of the same payment is the same order.
+/// Gives back what the staff say: of one payment, or of all, the newest first. A repeat of the same
+/// amount of the same payment is the same order, unless the provider did not carry it out.
 pub(super) fn refund(
     booking: &Booking,
     payment_ref: Option<&str>,
     amount: Option<Money>,
-    order: &StaffOrder,
+    order: StaffOrder,
 ) -> Result<Transition, Rejection> {
     if booking.is_disputed() {
         return Err(Rejection::Frozen);
     }
-    let payment_ref = payment_ref.or(booking.payment_ref.as_deref());
-    let only = match booking.payments.as_slice() {
-        [paid] => Some(paid.payment_ref.as_str()),
-        [] | [_, ..] => None,
+    let parts = match payment_ref {
+        Some(payment_ref) => {
+            let at = booking.position(payment_ref);
+            let at = at.ok_or(Rejection::NotThatMuch)?;
+            let here = booking.payments.get(at).and_then(Paid::refundable);
+            let here = here.ok_or(Rejection::NotThatMuch)?;
+            vec![(at, amount.unwrap_or(here))]
+        }
+        None => booking.parts(Paid::refundable, amount),
     };
-    let position = payment_ref.or(only).and_then(|it| booking.position(it));
-    let paid = position.and_then(|at| booking.payments.get(at));
-    let (Some(at), Some(paid)) = (position, paid) else {
-        return Err(Rejection::NotThatMuch);
+    let is_ordered = |(at, part): &(usize, Money)| {
+        let paid = booking.payments.get(*at);
+        paid.is_some_and(|paid| {
+            let key = RefundOrder::new(booking, paid, *part, RefundReason::Staff).key;
+            paid.orders.contains_key(&key)
+        })
     };
-    let here = paid.kept().ok_or(Rejection::NotThatMuch)?;
-    let amount = amount.unwrap_or(here);
-    let repeated = booking
-        .refund_orders
-        .contains(&RefundOrder::new(booking, paid, amount, RefundReason::Staff).key);
-    if repeated || (here.minor() == 0 && amount.minor() == 0) {
+    let sum: i64 = parts.iter().map(|(_, part)| part.minor()).sum();
+    let nothing_is_here = amount.is_none() && booking.knows_refunds() && sum == 0;
+    if nothing_is_here || (!parts.is_empty() && parts.iter().all(is_ordered)) {
         return Err(Rejection::Already);
     }
-    if amount.minor() == 0 || here.checked_sub(amount).is_err() {
+    let fits = |(at, part): &(usize, Money)| {
+        let here = booking.payments.get(*at).and_then(Paid::refundable);
+        here.is_some_and(|here| here.checked_sub(*part).is_ok())
+    };
+    let is_whole = amount.is_none_or(|amount| amount.minor() == sum);
+    if sum == 0 || !is_whole || !parts.iter().all(fits) {
         return Err(Rejection::NotThatMuch);
     }
     let mut to = booking.staying("refund ordered");
-    to.why = format!(
-        "{} of payment {}, by {}",
-        amount.decimal(),
-        paid.payment_ref,
-        order.by
-    );
-    Ok(to.giving_back(Some(at), amount, RefundReason::Staff))
+    to.why = format!("{sum} in minor units, by {}", order.by);
+    to.after.refund_reason = Some(order.reason);
+    for (at, part) in parts {
+        to = to.giving_back(Some(at), part, RefundReason::Staff);
+    }
+    Ok(to)
 }
 
 /// Confirms without the deposit, or with the part of it that has come.
@@ -336,8 +368,9 @@ pub(super) fn waive(
                 at: now,
             });
             to.after.waived_reason = Some(order.reason);
-            to.after.funds = None;
-            Ok(to.expiring_page(now).telling(MessageKind::Confirmation))
+            to.count(now);
+            let to = to.expiring_page(now).telling(MessageKind::Confirmation);
+            Ok(to.minding_funds(now))
         }
         Confirmed if booking.waived.is_some() => Err(Rejection::Already),
         state @ (Confirmed | Released | Cancelled | Applied | Forfeited) => {
@@ -356,8 +389,13 @@ impl RefundOrder {
             RefundReason::Second | RefundReason::Over | RefundReason::Part => payment_ref.clone(),
             RefundReason::Staff => format!("{payment_ref}:{}", amount.minor()),
         };
+        let first = format!("refund:{}:{scope}", reason.as_str());
+        // What the provider did not carry out may be ordered again, under a key of its own.
+        let again = (2..).map(|time| format!("{first}:{time}"));
+        let mut keys = std::iter::once(first.clone()).chain(again);
+        let key = keys.find(|key| !paid.refunds.dead.contains(key));
         Self {
-            key: format!("refund:{}:{scope}", reason.as_str()),
+            key: key.unwrap_or(first),
             payment_ref: payment_ref.clone(),
             amount,
             reason,
@@ -386,28 +424,80 @@ impl Booking {
             })
     }
 
+    /// Which payments make up `amount` of what is here of the deposit, the newest first.
+    fn parts_of(&self, amount: Money) -> Vec<(usize, Money)> {
+        self.parts(Paid::kept, Some(amount))
+    }
+
+    /// All that is here, of each payment in its own currency.
+    fn all_parts(&self) -> Vec<(usize, Money)> {
+        let payments = self.payments.iter().enumerate().rev();
+        let kept = payments.filter_map(|(at, paid)| Some((at, paid.kept()?)));
+        kept.filter(|(_, kept)| kept.minor() > 0).collect()
+    }
+
+    /// Which payments make up `amount`, or all, of what there is of each in the deposit's currency.
+    fn parts(
+        &self,
+        there_is: fn(&Paid) -> Option<Money>,
+        amount: Option<Money>,
+    ) -> Vec<(usize, Money)> {
+        let currency = amount.unwrap_or(self.deposit).currency();
+        let mut left = amount.map_or(i64::MAX, Money::minor);
+        let mut parts = Vec::new();
+        for (at, paid) in self.payments.iter().enumerate().rev() {
+            let there = there_is(paid).filter(|there| there.currency() == currency);
+            let part = there.map_or(0, Money::minor).min(left);
+            if let Some(part) = Money::new(part, currency).ok().filter(|it| it.minor() > 0) {
+                left = left.saturating_sub(part.minor());
+                parts.push((at, part));
+            }
+        }
+        parts
+    }
+
     /// What is still to be paid of the deposit.
     pub fn owed(&self) -> Money {
         let zero = Money::zero(self.deposit.currency());
         self.deposit.checked_sub(self.kept()).unwrap_or(zero)
     }
 
-    /// Whether a customer's bank holds or took back money of it.
+    /// Whether a customer's bank asks for money back that is here.
     pub fn is_disputed(&self) -> bool {
-        use crate::dispute::DisputeStatus::{
-            Lost, NeedsResponse, Prevented, UnderReview, WarningClosed, WarningNeedsResponse,
-            WarningUnderReview, Won,
+        let is_here = |payment_ref: &str| {
+            let paid = self
+                .payments
+                .iter()
+                .find(|it| it.payment_ref == payment_ref);
+            let kept = paid.and_then(Paid::kept);
+            kept.is_none_or(|kept| kept.minor() > 0)
         };
-        self.disputes.values().any(|status| match status {
-            NeedsResponse | UnderReview | Lost => true,
-            Won | Prevented | WarningNeedsResponse | WarningUnderReview | WarningClosed => false,
-        })
+        let open = |it: &&Disputed| !it.status.is_warning() && !it.status.is_over();
+        let mut open = self.disputes.values().filter(open);
+        open.any(|it| is_here(&it.payment_ref))
     }
 
-    /// Whether the deposit can't be settled: it is disputed, or it went back.
+    /// Whether the deposit can't be settled: it is disputed; or nothing is here of it, and nobody
+    /// has marked the visit.
     pub fn is_frozen(&self) -> bool {
-        let went_back = !self.payments.is_empty() && self.kept().minor() == 0;
-        self.is_disputed() || (went_back && self.waived.is_none())
+        self.is_disputed() || (self.has_nothing() && self.attendance.is_none())
+    }
+
+    /// Whether money came and nothing of it is here: it went back, or the bank took it.
+    pub fn has_nothing(&self) -> bool {
+        !self.payments.is_empty() && self.kept().minor() == 0 && self.waived.is_none()
+    }
+
+    fn knows_refunds(&self) -> bool {
+        self.payments.iter().any(|paid| paid.returned.is_some())
+    }
+
+    /// What the bank took of a payment for good.
+    fn lost_of(&self, payment_ref: &str) -> Option<Money> {
+        let lost = self.disputes.values();
+        let lost =
+            lost.filter(|it| it.payment_ref == payment_ref && it.status == DisputeStatus::Lost);
+        lost.map(|it| it.amount).max_by_key(|amount| amount.minor())
     }
 
     fn fit(&self, payment: &Payment) -> Fit {
@@ -426,13 +516,46 @@ impl Booking {
 }
 
 impl Transition {
-    /// Notes a payment; `None` if there are too many to keep.
-    fn noting(&mut self, paid: Paid) -> Option<usize> {
-        let at = self.after.payments.len();
-        (at < PAYMENTS_MAX).then(|| {
-            self.after.payments.push(paid);
-            at
-        })
+    /// Notes a payment, and that it need not be waited for any more.
+    fn noting(&mut self, paid: Paid) -> usize {
+        let waited_for = |funds: &mut Funds| funds.payment_ref == paid.payment_ref;
+        self.after.funds.take_if(waited_for);
+        self.after.payments.push(paid);
+        self.after.payments.len() - 1
+    }
+
+    /// Hands money over to a person that is on its way to a booking that waits for none.
+    pub(super) fn minding_funds(mut self, now: DateTime<Utc>) -> Self {
+        self.after.funds.take_if(|funds| !funds.awaited);
+        match self.after.funds.as_ref().map(|funds| funds.unseen(now)) {
+            Some(unseen) => self.handing_over(Reason::FundsUnseen, Some(&unseen)),
+            None => self,
+        }
+    }
+
+    /// Notes that what is here of the money is the deposit from now on.
+    fn count(&mut self, now: DateTime<Utc>) {
+        let currency = self.after.deposit.currency();
+        for paid in &mut self.after.payments {
+            let kept = paid.kept().filter(|it| it.currency() == currency);
+            if let Some(amount) = kept.filter(|kept| kept.minor() > 0) {
+                paid.counted = Some(Counted { amount, at: now });
+            }
+        }
+    }
+
+    /// Notes what the business keeps of the deposit: all that is here but `owed`.
+    pub(super) fn retaining(mut self, owed: Money) -> Self {
+        let parts = self.after.parts_of(owed);
+        for (at, paid) in self.after.payments.iter_mut().enumerate() {
+            let part = parts.iter().find(|(position, _)| *position == at);
+            let kept = paid.kept().filter(|_| paid.counted.is_some());
+            paid.retained = match (kept, part) {
+                (Some(kept), Some((_, part))) => kept.checked_sub(*part).ok(),
+                (kept, _) => kept,
+            };
+        }
+        self
     }
 
     /// Orders that `amount` of the payment at `at` goes back.
@@ -442,26 +565,25 @@ impl Transition {
         amount: Money,
         reason: RefundReason,
     ) -> Self {
-        let Some(paid) = at.and_then(|at| self.after.payments.get_mut(at)) else {
+        let Some(paid) = at.and_then(|at| self.after.payments.get(at)) else {
             return self;
         };
-        paid.returned = paid
-            .returned
-            .and_then(|returned| returned.checked_add(amount).ok())
-            .or(Some(amount));
-        let paid = paid.clone();
-        let order = RefundOrder::new(&self.after, &paid, amount, reason);
-        if reason == RefundReason::Staff {
-            self.after.refund_orders.insert(order.key.clone());
+        let order = RefundOrder::new(&self.after, paid, amount, reason);
+        if let Some(paid) = at.and_then(|at| self.after.payments.get_mut(at)) {
+            paid.orders.insert(order.key.clone(), amount);
+            paid.tally();
         }
         self.then(Consequence::Refund(order))
     }
 
-    /// Gives back what is here, up to `amount` of the deposit or else all of it, foreign money
-    /// included, the newest payment first. Where a bank disputes it a person decides: a refund on top
-    /// would pay twice.
+    /// Gives back `amount` of what is here of the deposit, or all that came, foreign money included,
+    /// the newest payment first. Where a bank disputes it a person decides: a refund on top would
+    /// pay twice.
     pub(super) fn refunding(mut self, reason: RefundReason, amount: Option<Money>) -> Self {
-        let parts = self.parts_to_give_back(amount);
+        let parts = match amount {
+            Some(amount) => self.after.parts_of(amount),
+            None => self.after.all_parts(),
+        };
         if let Some((at, _)) = parts.first().filter(|_| self.after.is_disputed()) {
             let about = self.after.payments.get(*at).cloned();
             return self.handing_over(Reason::RefundDue, about.as_ref());
@@ -472,75 +594,15 @@ impl Transition {
         self
     }
 
-    /// Of which payment how much.
-    fn parts_to_give_back(&self, amount: Option<Money>) -> Vec<(usize, Money)> {
-        let mut left = amount;
-        let mut parts = Vec::new();
-        for (at, paid) in self.after.payments.iter().enumerate().rev() {
-            let Some(kept) = paid.kept() else {
-                continue;
-            };
-            let part = match left {
-                None => kept,
-                Some(left) if left.currency() != kept.currency() => continue,
-                Some(left) if kept.minor() > left.minor() => left,
-                Some(_) => kept,
-            };
-            if part.minor() > 0 {
-                parts.push((at, part));
-                left = left.map(|left| left.checked_sub(part).unwrap_or(left));
-            }
-        }
-        parts
-    }
-
-    /// Counts what others gave back beside what we ordered.
-    fn take_in_refunds(&mut self, at: usize, facts: &MoneyFacts) {
-        let Some(paid) = self.after.payments.get_mut(at) else {
-            return;
-        };
-        let Some(amount) = paid.amount else {
-            return;
-        };
-        let zero = Money::zero(amount.currency());
-        let known = paid.by_others.unwrap_or(zero);
-        let now = facts.by_others.unwrap_or(zero);
-        let ordered = paid.returned.unwrap_or(zero).checked_sub(known);
-        let Ok(returned) = ordered.and_then(|ordered| ordered.checked_add(now)) else {
-            return;
-        };
-        if now != known {
-            paid.returned = Some(returned).filter(|returned| returned.minor() > 0);
-            paid.by_others = Some(now).filter(|now| now.minor() > 0);
-        }
-    }
-
-    /// Says whether one of them is news.
-    fn take_in_disputes(
-        &mut self,
-        disputes: &BTreeMap<String, crate::dispute::DisputeStatus>,
-    ) -> bool {
-        let mut is_news = false;
-        for (id, status) in disputes {
-            let known = self.after.disputes.get(id);
-            if known.is_none_or(|known| known < status) {
-                is_news |= known.is_none() || status.is_over();
-                self.after.disputes.insert(id.clone(), *status);
-            }
-        }
-        is_news
-    }
-
-    /// Has the page closed on which the customer could still pay, if there is one.
+    /// Has the pages closed on which the customer could still pay.
     pub(super) fn expiring_page(mut self, now: DateTime<Utc>) -> Self {
-        let page = self.after.open_page().filter(|page| !page.is_over(now));
-        let Some(session_id) = page.and_then(super::Session::session_id) else {
-            return self;
-        };
-        if let Some(session) = &mut self.after.session {
-            session.closing_at = Some(now);
+        for session_id in self.after.pages_to_close() {
+            if let Some(session) = &mut self.after.session {
+                session.closing_at = Some(now);
+            }
+            self = self.then(Consequence::ExpireSession { session_id });
         }
-        self.then(Consequence::ExpireSession { session_id })
+        self
     }
 }
 
@@ -551,20 +613,53 @@ impl Paid {
             amount: payment.amount,
             paid_at: payment.paid_at,
             returned: None,
-            by_others: None,
+            orders: BTreeMap::new(),
+            refunds: Refunds::default(),
+            lost: None,
+            counted: None,
+            retained: None,
         }
     }
 
     /// What is still here of it; `None` if it is not known what came.
     pub fn kept(&self) -> Option<Money> {
         let amount = self.amount?;
-        let returned = self
-            .returned
-            .unwrap_or_else(|| Money::zero(amount.currency()));
-        amount
-            .checked_sub(returned)
-            .ok()
-            .or(Some(Money::zero(amount.currency())))
+        let gone = [self.returned, self.lost].into_iter().flatten();
+        let gone: i64 = gone.map(Money::minor).sum();
+        let kept = amount.minor().saturating_sub(gone).max(0);
+        Money::new(kept, amount.currency()).ok()
+    }
+
+    /// What the staff may order to go back: what is here, and what is still owed of orders that came
+    /// to nothing.
+    fn refundable(&self) -> Option<Money> {
+        let kept = self.kept()?;
+        let owed = self.refunds.stranded - self.anew().min(self.refunds.stranded);
+        Money::new(kept.minor().saturating_add(owed), kept.currency()).ok()
+    }
+
+    /// The orders that are not on the payment's row yet.
+    fn on_the_way(&self) -> impl Iterator<Item = (&String, i64)> {
+        let known = |(key, _): &(&String, &Money)| !self.refunds.keys.contains(*key);
+        let orders = self.orders.iter().filter(known);
+        orders.map(|(key, amount)| (key, amount.minor()))
+    }
+
+    /// What of those the staff ordered: it makes up for what came to nothing before.
+    fn anew(&self) -> i64 {
+        let staff = format!("refund:{}:", RefundReason::Staff.as_str());
+        let anew = self.on_the_way().filter(|(key, _)| key.starts_with(&staff));
+        anew.map(|(_, minor)| minor).sum()
+    }
+
+    /// Adds up what went back, is on its way or was to.
+    fn tally(&mut self) {
+        let on_the_way: i64 = self.on_the_way().map(|(_, minor)| minor).sum();
+        let made_up = self.anew().min(self.refunds.stranded);
+        let sum = self.refunds.returned + on_the_way - made_up;
+        let currency = self.amount.map(Money::currency);
+        let returned = currency.and_then(|currency| Money::new(sum, currency).ok());
+        self.returned = returned.filter(|returned| returned.minor() > 0);
     }
 
     /// The payment in a line, for a case.

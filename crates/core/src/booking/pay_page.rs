@@ -16,6 +16,8 @@ const SESSION_LIFE_MIN: TimeDelta = TimeDelta::minutes(31);
 const SESSION_LIFE_MAX: TimeDelta = TimeDelta::hours(23);
 /// How long after a page's end a payment on it may still be on its way to us.
 const SESSION_SETTLES: TimeDelta = TimeDelta::minutes(5);
+/// How long the provider may take to say whether a page is closed, repeats included.
+const CLOSING_TAKES: TimeDelta = TimeDelta::minutes(35);
 
 pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     let usable = booking
@@ -27,6 +29,7 @@ pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
             None => {
                 now - session.intended_at < SESSION_KEY_AGE_MAX
                     && session.expires_at - now > TimeDelta::minutes(30)
+                    && session.asks_for(booking)
             }
         });
     match (booking.state, usable) {
@@ -35,6 +38,8 @@ pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
             Err(Rejection::TooLate)
         }
         (Pending, Some(_)) => Err(Rejection::Already),
+        // What came is enough or more, and a person looks at it.
+        (Pending, None) if booking.owed().minor() == 0 => Err(Rejection::Frozen),
         (Pending, None) => {
             let mut to = booking.staying("payment page intended");
             let attempt = booking
@@ -53,7 +58,7 @@ pub(super) fn intend(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
                 amount: Some(booking.owed()),
                 closing_at: None,
                 closed: false,
-                replaces: booking.open_page().and_then(Session::session_id),
+                replaces: booking.pages_to_close().first().cloned(),
             });
             Ok(to)
         }
@@ -75,6 +80,7 @@ pub(super) fn record(
             to.why = format!("session {}", opened.session_id);
             to.after.session = Some(Session {
                 opened: Some(opened),
+                closed: false,
                 ..session.clone()
             });
             Ok(to)
@@ -101,16 +107,19 @@ pub(super) fn spend(booking: &Booking, attempt: u32) -> Result<Transition, Rejec
 
 /// Notes that a page takes no money any more; the sweep needn't wait for its end.
 pub(super) fn close(booking: &Booking, session_id: &str) -> Result<Transition, Rejection> {
-    let session = booking
-        .session
-        .as_ref()
-        .filter(|session| session.session_id().as_deref() == Some(session_id));
-    match session {
+    let mut to = booking.staying("payment page closed");
+    to.why = format!("session {session_id}");
+    match &mut to.after.session {
+        Some(session) if session.replaces.as_deref() == Some(session_id) => {
+            session.replaces = None;
+            Ok(to)
+        }
+        Some(session) if session.session_id().as_deref() != Some(session_id) => {
+            Err(Rejection::Overtaken(booking.state))
+        }
         Some(session) if session.closed => Err(Rejection::Already),
-        Some(_) => {
-            let mut to = booking.staying("payment page closed");
-            to.why = format!("session {session_id}");
-            to.after.close_page();
+        Some(session) => {
+            session.closed = true;
             Ok(to)
         }
         None => Err(Rejection::Overtaken(booking.state)),
@@ -125,6 +134,14 @@ impl Booking {
             .filter(|session| session.opened.is_some() && !session.closed)
     }
 
+    /// The pages of which it is not known that nobody can pay on them: the last one that was shown,
+    /// and the one before it until the provider said that it is closed.
+    pub(super) fn pages_to_close(&self) -> Vec<String> {
+        let replaced = self.session.as_ref().and_then(|it| it.replaces.clone());
+        let last = self.open_page().and_then(Session::session_id);
+        last.into_iter().chain(replaced).collect()
+    }
+
     /// Notes that the customer is done on a page: if it is this one, it takes no more money.
     pub(super) fn complete_page(&mut self, session_id: &str) {
         let is_this = |page: &Session| page.session_id().as_deref() == Some(session_id);
@@ -134,7 +151,8 @@ impl Booking {
     }
 
     pub(super) fn close_page(&mut self) {
-        if let Some(session) = &mut self.session {
+        // One that the provider has not opened yet is nobody's page.
+        if let Some(session) = self.session.as_mut().filter(|it| it.opened.is_some()) {
             session.closed = true;
         }
     }
@@ -150,12 +168,11 @@ impl Session {
         self.amount.is_none_or(|amount| amount == booking.owed())
     }
 
-    /// When nobody can have paid on it without our having heard.
+    /// When nobody can have paid on it without our having heard; where the provider was asked to
+    /// close it, not before it had time to answer.
     pub fn is_over_at(&self) -> DateTime<Utc> {
-        self.expires_at + SESSION_SETTLES
-    }
-
-    pub(super) fn is_over(&self, now: DateTime<Utc>) -> bool {
-        now >= self.is_over_at()
+        let asked = self.closing_at.map(|at| at + CLOSING_TAKES);
+        let ends = self.expires_at + SESSION_SETTLES;
+        asked.map_or(ends, |asked| asked.max(ends))
     }
 }

@@ -45,12 +45,12 @@ pub struct Booking {
     /// All money that came for it, whatever became of it.
     #[serde(default)]
     pub payments: Vec<Paid>,
-    /// Refunds that the staff ordered, by their keys.
+    /// Why the staff gave money back, the last time.
     #[serde(default)]
-    pub refund_orders: BTreeSet<String>,
+    pub refund_reason: Option<String>,
     /// Disputes of its payments, by the provider's ids.
     #[serde(default)]
-    pub disputes: BTreeMap<String, DisputeStatus>,
+    pub disputes: BTreeMap<String, Disputed>,
     /// Confirmed without the deposit.
     #[serde(default)]
     pub waived: Option<Mark>,
@@ -74,6 +74,12 @@ pub struct Booking {
     /// The language that the customer reads; the venue's own if not said.
     #[serde(default)]
     pub language: Option<String>,
+    /// When the customer agreed to the terms, where the form asked for that.
+    #[serde(default)]
+    pub consented_at: Option<DateTime<Utc>>,
+    /// How often it was moved.
+    #[serde(default)]
+    pub moves: u32,
     pub created_at: DateTime<Utc>,
     pub version: u64,
 }
@@ -107,9 +113,49 @@ pub struct Paid {
     pub paid_at: DateTime<Utc>,
     /// How much of it went back, or was ordered to.
     pub returned: Option<Money>,
-    /// How much of that others gave back by hand; less again if it failed.
+    /// What we ordered to go back, by the key of the order.
     #[serde(default)]
-    pub by_others: Option<Money>,
+    pub orders: BTreeMap<String, Money>,
+    /// What the payment's own row says of its refunds.
+    #[serde(default)]
+    pub refunds: Refunds,
+    /// What the customer's bank took back for good.
+    #[serde(default)]
+    pub lost: Option<Money>,
+    /// How much of it became the deposit, once it did.
+    #[serde(default)]
+    pub counted: Option<Counted>,
+    /// What the business keeps of it, once the booking was called off.
+    #[serde(default)]
+    pub retained: Option<Money>,
+}
+
+/// Money that confirmed a booking, or was here when it was confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    pub amount: Money,
+    pub at: DateTime<Utc>,
+}
+
+/// The refunds of one payment as its own row has them, in its currency's minor units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refunds {
+    /// What went back, is on its way, or was to.
+    pub returned: i64,
+    /// How much of that came to nothing, and is still owed.
+    pub stranded: i64,
+    /// The keys of our orders that are there.
+    pub keys: BTreeSet<String>,
+    /// Those of them that came to nothing.
+    pub dead: BTreeSet<String>,
+}
+
+/// A dispute as it matters to the booking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disputed {
+    pub payment_ref: String,
+    pub status: DisputeStatus,
+    pub amount: Money,
 }
 
 /// Who of the staff did something, and when.
@@ -225,8 +271,9 @@ impl Booking {
     /// and the provider did not answer, when the page ends by itself.
     fn release_at(&self) -> DateTime<Utc> {
         let closing = self
-            .open_page()
-            .filter(|page| page.closing_at.is_some())
+            .session
+            .as_ref()
+            .filter(|page| page.closing_at.is_some() && !self.pages_to_close().is_empty())
             .map(Session::is_over_at);
         closing.map_or(self.deposit_deadline, |over| {
             over.max(self.deposit_deadline)
@@ -244,6 +291,7 @@ impl Row for Booking {
         "notes",
         "session",
         "cancelled_reason",
+        "refund_reason",
         "waived_reason",
         "reversal_reason",
     ];
@@ -292,7 +340,7 @@ impl Row for Booking {
             payment_ref,
             paid_at,
             payments,
-            refund_orders,
+            refund_reason,
             disputes,
             waived,
             waived_reason,
@@ -305,6 +353,8 @@ impl Row for Booking {
             cancelled_reason,
             policy,
             language,
+            consented_at,
+            moves,
             created_at,
             version
         );

@@ -1,10 +1,11 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chrono::{TimeDelta, TimeZone};
 use expect_test::expect_file;
 
 use super::*;
+use crate::dispute::DisputeStatus;
 use crate::local_time::stamp;
 use crate::phone::Phone;
 use crate::step::Row;
@@ -32,7 +33,7 @@ fn place(resource: &str, starts_at: DateTime<Utc>) -> Place {
     }
 }
 
-fn booking(state: State) -> Booking {
+pub(crate) fn booking(state: State) -> Booking {
     let policy = Venue::from_json(BUILT_IN).unwrap().policy;
     let starts_at = Utc.with_ymd_and_hms(2026, 7, 11, 19, 0, 0).unwrap();
     let deposit_deadline =
@@ -57,7 +58,7 @@ fn booking(state: State) -> Booking {
         payment_ref: paid.then(|| "pi_1".to_owned()),
         paid_at: paid.then(|| hours(1)),
         payments: paid.then(|| paid_in_full("pi_1")).into_iter().collect(),
-        refund_orders: BTreeSet::new(),
+        refund_reason: None,
         disputes: BTreeMap::new(),
         waived: None,
         waived_reason: None,
@@ -70,6 +71,8 @@ fn booking(state: State) -> Booking {
         cancelled_reason: None,
         policy,
         language: None,
+        consented_at: None,
+        moves: 0,
         created_at: booked_at(),
         version: 3,
     }
@@ -85,7 +88,11 @@ fn paid_in_full(payment_ref: &str) -> Paid {
         amount: Some(gbp(2000)),
         paid_at: hours(1),
         returned: None,
-        by_others: None,
+        orders: BTreeMap::new(),
+        refunds: Refunds::default(),
+        lost: None,
+        counted: None,
+        retained: None,
     }
 }
 
@@ -111,11 +118,20 @@ fn staff() -> StaffOrder {
     }
 }
 
-fn reported(by_others: i64, dispute: Option<DisputeStatus>) -> Command {
+fn reported(by_others: i64, status: Option<DisputeStatus>) -> Command {
+    let disputed = status.map(|status| Disputed {
+        payment_ref: "pi_1".to_owned(),
+        status,
+        amount: gbp(2000),
+    });
     Command::SyncMoney(MoneyFacts {
         payment_ref: "pi_1".to_owned(),
-        by_others: (by_others > 0).then(|| gbp(by_others)),
-        disputes: dispute
+        refunds: Refunds {
+            returned: by_others,
+            ..Refunds::default()
+        },
+        by_others: by_others > 0,
+        disputes: disputed
             .map(|it| ("du_1".to_owned(), it))
             .into_iter()
             .collect(),
@@ -300,12 +316,26 @@ fn commands() -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ),
         (
             "Reschedule",
-            Command::Reschedule { to: later.clone() },
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Business,
+            },
             hours(2),
         ),
         (
+            "Reschedule by the customer, when it is too late to cancel for nothing",
+            Command::Reschedule {
+                to: later.clone(),
+                by: CancelledBy::Customer,
+            },
+            hours(240),
+        ),
+        (
             "Reschedule, after the start",
-            Command::Reschedule { to: later },
+            Command::Reschedule {
+                to: later,
+                by: CancelledBy::Business,
+            },
             hours(248),
         ),
         ("IntendSession", Command::IntendSession, hours(1)),
@@ -668,4 +698,25 @@ fn money_that_is_collected_is_waited_for_up_to_the_start_and_never_shorter_than_
     assert_eq!(await_at(&booking, starts_at - hour), starts_at);
     let grace = TimeDelta::minutes(booking.policy.late_grace.into());
     assert_eq!(await_at(&booking, starts_at), starts_at + grace);
+}
+
+#[test]
+fn a_customer_moves_a_booking_a_few_times_and_not_around_the_terms() {
+    let starts_at = booking(State::Confirmed).place.starts_at;
+    let free_until = starts_at - TimeDelta::hours(24);
+    let mut booked = booking(State::Confirmed);
+    assert!(booked.customer_may_move(free_until));
+    assert!(!booked.customer_may_move(free_until + TimeDelta::seconds(1)));
+    for day in 1..=5 {
+        let to = place("table-4", starts_at + TimeDelta::days(day));
+        let by = CancelledBy::Customer;
+        let command = Command::Reschedule { to, by };
+        booked = decide(&booked, command, hours(2)).unwrap().after;
+    }
+    assert_eq!(booked.moves, 5);
+    let to = place("table-4", starts_at + TimeDelta::days(6));
+    let command = |by| Command::Reschedule { to: to.clone(), by };
+    let sixth = decide(&booked, command(CancelledBy::Customer), hours(2));
+    assert_eq!(sixth.err(), Some(Rejection::TooLate));
+    assert!(decide(&booked, command(CancelledBy::Business), hours(2)).is_ok());
 }

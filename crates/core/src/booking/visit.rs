@@ -81,7 +81,7 @@ pub(super) fn reverse_forfeit(
 ) -> Result<Transition, Rejection> {
     match booking.state {
         Forfeited if booking.reversal.is_some() => Err(Rejection::Already),
-        Forfeited if booking.is_frozen() => Err(Rejection::Frozen),
+        Forfeited if booking.is_disputed() || booking.has_nothing() => Err(Rejection::Frozen),
         Forfeited => {
             let mut to = booking.staying("forfeit reversed");
             let how = if refund { "refunded" } else { "credited" };

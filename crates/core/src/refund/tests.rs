@@ -5,6 +5,7 @@ use expect_test::expect_file;
 use proptest::prelude::*;
 
 use super::*;
+use crate::dispute::DisputeStatus;
 use crate::money::Currency;
 
 fn hours(hours: i64) -> DateTime<Utc> {
@@ -49,6 +50,10 @@ fn dispute(status: DisputeStatus) -> Dispute {
         withdrawn: (!status.is_warning()).then(|| gbp(2000)),
         reinstated: None,
         fee: None,
+        fee_returned: None,
+        withdrawn_at: Some(hours(2)),
+        reinstated_at: None,
+        closed_at: status.is_over().then(|| hours(9)),
     }
 }
 
@@ -119,15 +124,16 @@ fn commands() -> Vec<(&'static str, Command)> {
 fn described(outcome: Result<Change, Refusal>) -> String {
     match outcome {
         Ok(change) => {
-            let case = change.case.map_or(String::new(), |reason| {
-                format!(", case {}", reason.as_str())
-            });
+            let cases = change.cases.iter();
+            let case: String = cases
+                .map(|case| format!(", case {}", case.reason.as_str()))
+                .collect();
             let back = change.after.refunded().map_or(0, Money::minor);
             format!("{}, {} back{case}", change.what, gbp(back).decimal())
         }
         Err(Refusal::Already) => "no: already".to_owned(),
         Err(Refusal::LookFirst) => "no: look it up first".to_owned(),
-        Err(Refusal::NotThatMuch) => "no: there is not that much left".to_owned(),
+        Err(Refusal::TooMany) => "no: there are too many".to_owned(),
     }
 }
 
@@ -156,7 +162,7 @@ fn an_unanswered_refund_is_looked_up_ever_less_often_and_a_person_hears_of_it_on
         now = row.due_at().unwrap().max(now);
         let key = "k".to_owned();
         let change = decide(&row, Command::Unanswered { key }, now).unwrap();
-        cases.extend(change.case.map(|reason| (reason, now)));
+        cases.extend(change.cases.iter().map(|case| (case.reason, now)));
         row = change.after;
         assert!(row.due_at().unwrap() - now <= TimeDelta::hours(6));
     }
@@ -169,8 +175,9 @@ fn an_unanswered_refund_is_looked_up_ever_less_often_and_a_person_hears_of_it_on
 #[test]
 fn a_payment_never_gives_back_more_than_came() {
     let row = with([order("a", 1500), order("b", 501), order("c", 500)]);
-    let keys: Vec<&str> = row.refunds.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["a", "c"]);
+    let asked: Vec<&str> = row.asked().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(asked, ["a", "c"]);
+    assert_eq!(row.refunds["b"].progress, Progress::Refused);
     assert_eq!(row.refunded(), Some(gbp(2000)));
     let failed = reported(Some("a"), "re_1", 1500, RefundStatus::Failed);
     let failed = decide(&row, failed, hours(3)).unwrap().after;
@@ -179,6 +186,67 @@ fn a_payment_never_gives_back_more_than_came() {
         Some(gbp(500)),
         "what failed is here again"
     );
+}
+
+#[test]
+fn what_the_bank_takes_is_not_given_back_on_top() {
+    let report = |status| Command::ReportDispute {
+        dispute_id: "du_1".to_owned(),
+        dispute: dispute(status),
+    };
+    for (status, asks) in [
+        (DisputeStatus::WarningNeedsResponse, true),
+        (DisputeStatus::NeedsResponse, false),
+        (DisputeStatus::Lost, false),
+        (DisputeStatus::Won, true),
+    ] {
+        let change = decide(&with([report(status)]), order("k", 2000), hours(3)).unwrap();
+        assert_eq!(change.after.is_asked("k"), asks, "{status:?}");
+        let case = change.cases.first().map(|case| case.reason);
+        assert_eq!(case, (!asks).then_some(Reason::RefundDue), "{status:?}");
+    }
+}
+
+#[test]
+fn a_dispute_is_news_when_it_opens_when_an_inquiry_becomes_one_and_when_it_is_over() {
+    use DisputeStatus::{Lost, NeedsResponse, UnderReview, WarningNeedsResponse};
+    let mut row = paid();
+    let mut news = Vec::new();
+    for status in [WarningNeedsResponse, NeedsResponse, UnderReview, Lost] {
+        let command = Command::ReportDispute {
+            dispute_id: "du_1".to_owned(),
+            dispute: dispute(status),
+        };
+        let change = decide(&row, command, hours(3)).unwrap();
+        news.extend(change.cases.into_iter().map(|case| case.occasion));
+        row = change.after;
+    }
+    let wanted = [
+        "du_1:warning_needs_response",
+        "du_1:needs_response",
+        "du_1:lost",
+    ];
+    assert_eq!(news, wanted);
+}
+
+#[test]
+fn a_dispute_of_a_payment_that_nobody_knew_yet_is_told_when_it_is_claimed() {
+    let command = Command::ReportDispute {
+        dispute_id: "du_1".to_owned(),
+        dispute: dispute(DisputeStatus::NeedsResponse),
+    };
+    let unclaimed = PaymentRow::unclaimed("pi_1", hours(0));
+    let disputed = decide(&unclaimed, command, hours(1)).unwrap().after;
+    let claim = Command::Collected {
+        booking_id: "bkg_1".to_owned(),
+        amount: None,
+        paid_at: hours(0),
+    };
+    let claimed = decide(&disputed, claim, hours(2)).unwrap();
+    assert_eq!(claimed.cases.len(), 1);
+    assert_eq!(claimed.cases[0].reason, Reason::Disputed);
+    let known = claimed.after.facts().disputes;
+    assert_eq!(known.len(), 1, "also where it is not known what came");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn said(request: &AwsRequest, text: &str, stop_reason: &str) -> Answer {
     }))
 }
 
-/// "Hello!" and the plain wording that the caller sent among its facts.
+/// The plain wording that the caller sent among its facts, and a wish.
 fn default_wording(body: &Value) -> String {
     let mut messages = body["messages"].as_array().into_iter().flatten();
     let user = messages.rfind(|message| message["role"] == "user");
@@ -124,7 +124,7 @@ fn default_wording(body: &Value) -> String {
         .iter()
         .find_map(|text| plain_wording(text))
         .unwrap_or_default();
-    format!("Hello! {plain}").trim_end().to_owned()
+    format!("{plain} Best wishes!").trim_start().to_owned()
 }
 
 /// The string `plain` of the first JSON object in a text that has one.
@@ -141,10 +141,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_answer_greets_and_repeats_the_plain_wording() {
+    fn the_default_answer_repeats_the_plain_wording_with_a_wish() {
         let text = r#"Facts {not json}: {"kind": "reminder", "plain": "Your table is at 20:00."} Write it."#;
         let body = json!({"messages": [{"role": "user", "content": [{ "text": text }]}]});
-        assert_eq!(default_wording(&body), "Hello! Your table is at 20:00.");
+        assert_eq!(
+            default_wording(&body),
+            "Your table is at 20:00. Best wishes!"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! SNS: text messages to phones, and topics that invoke their functions.
+//! SNS: text messages to phones, carriers' opt-outs, and topics that invoke their functions.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,23 @@ use crate::wire::{Answer, AwsRequest};
 
 /// What a text message to a phone is checked against: it has no ARN, so only `*` covers it.
 const PHONE: &str = "sms";
+const OPTED_OUT: &str = "CheckIfPhoneNumberIsOptedOut";
 
 pub(super) fn needs(request: &AwsRequest) -> Option<Vec<Access>> {
     let topic = request.body["TopicArn"].as_str().unwrap_or(PHONE);
-    (request.operation == "Publish").then(|| vec![Access::new("sns:Publish", topic)])
+    match request.operation.as_str() {
+        "Publish" => Some(vec![Access::new("sns:Publish", topic)]),
+        OPTED_OUT => Some(vec![Access::new(format!("sns:{OPTED_OUT}"), PHONE)]),
+        _ => None,
+    }
 }
 
 pub(super) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answer {
+    if request.operation == OPTED_OUT {
+        let phone = request.body["phoneNumber"].as_str().unwrap_or_default();
+        let is_opted_out = cloud.carrier_opted_out(phone);
+        return request.answer_xml(&format!("<isOptedOut>{is_opted_out}</isOptedOut>"));
+    }
     if request.operation != "Publish" {
         return request.unknown_operation();
     }
@@ -31,10 +41,14 @@ pub(super) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         },
         None => {
             let phone = member("PhoneNumber");
-            if !is_e164(phone) {
+            if !is_e164(phone) || cloud.refuses_phone(phone) {
                 return request.error(400, "InvalidParameter", "Invalid parameter: PhoneNumber");
             }
             let id = cloud.new_id("sms");
+            // As SNS does: it takes the text, and the phone never gets it.
+            if cloud.carrier_opted_out(phone) {
+                return request.answer_xml(&format!("<MessageId>{id}</MessageId>"));
+            }
             cloud.sent(Message {
                 channel: "sms".to_owned(),
                 to: phone.to_owned(),

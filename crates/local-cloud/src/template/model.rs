@@ -14,6 +14,8 @@ pub(crate) struct Stack {
     pub(crate) secrets: BTreeSet<String>,
     pub(crate) topics: BTreeMap<String, Vec<String>>,
     pub(crate) functions: BTreeMap<String, Function>,
+    /// Managed policies, as the roles that they would make.
+    pub(crate) policies: BTreeMap<String, Role>,
     pub(crate) queue_mappings: Vec<QueueMapping>,
     pub(crate) stream_mappings: Vec<StreamMapping>,
     pub(crate) schedules: BTreeMap<String, Schedule>,

@@ -11,7 +11,7 @@ use crate::error::CloudError;
 use crate::iam::Role;
 
 /// The resource types that the cloud plays. Others (alarms, log groups, …) are left alone.
-pub(super) const KINDS: [&str; 14] = [
+pub(super) const KINDS: [&str; 15] = [
     "AWS::DynamoDB::Table",
     "AWS::SQS::Queue",
     "AWS::SecretsManager::Secret",
@@ -20,6 +20,7 @@ pub(super) const KINDS: [&str; 14] = [
     "AWS::IAM::Role",
     "AWS::IAM::Policy",
     "AWS::IAM::RolePolicy",
+    "AWS::IAM::ManagedPolicy",
     "AWS::Serverless::Function",
     "AWS::Lambda::Function",
     "AWS::Lambda::Url",
@@ -51,6 +52,12 @@ pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
                 stack
                     .functions
                     .insert(named("FunctionName"), function(resource, &roles)?);
+            }
+            "AWS::IAM::ManagedPolicy" => {
+                let mut role = Role::default();
+                role.add(&properties["PolicyDocument"])
+                    .map_err(|problem| resource.problem(problem))?;
+                stack.policies.insert(named("ManagedPolicyName"), role);
             }
             // Roles are read above, triggers below.
             _ => {}

@@ -195,7 +195,7 @@ async fn a_model_follows_its_script_and_is_polite_afterwards() {
     assert_eq!(converse(&cloud).await.unwrap().1, "content_filtered");
     assert_eq!(
         converse(&cloud).await,
-        said("Hello! Your table is at 20:00.", "end_turn")
+        said("Your table is at 20:00. Best wishes!", "end_turn")
     );
 }
 

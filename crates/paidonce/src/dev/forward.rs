@@ -17,14 +17,21 @@ use super::{Shared, console, control, origin};
 /// What a Function URL takes; more is refused as AWS does.
 const URL_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 const PROVIDER_BODY_BYTES_MAX: usize = 256 * 1024;
+/// What the template calls the policy that `paidonce ops` needs.
+const OPERATOR_POLICY: &str = "BdcOperatorPolicy";
 
 pub(crate) fn router(dev: Shared) -> Router {
     let local = Router::new()
         .route("/", get(console::show))
         .nest("/_local", control::router())
         .layer(middleware::from_fn(origin::only_own));
+    let aws = Router::new()
+        .route("/_aws", any(to_aws))
+        .route("/_aws/", any(to_aws))
+        .layer(middleware::from_fn(origin::only_tools));
     Router::new()
         .merge(local)
+        .merge(aws)
         .route("/url/{function}", any(to_function))
         .route("/url/{function}/", any(to_function))
         .route("/url/{function}/{*path}", any(to_function))
@@ -80,6 +87,14 @@ async fn to_hosted_page(
         .page(request, dev.fleet.cloud.clock().now());
     dev.activity.notify_one();
     tell_refusal(&dev, "provider", &method, &format!("/pay/{id}"), &response);
+    Ok(response.map(Body::from))
+}
+
+/// AWS, for the operator's commands: what the template's policy for operators allows, and no more.
+async fn to_aws(State(dev): State<Shared>, request: Request) -> Answered {
+    let request = buffered(request, "/_aws", URL_BODY_BYTES_MAX).await?;
+    let response = dev.fleet.cloud.call_aws(OPERATOR_POLICY, request);
+    dev.activity.notify_one();
     Ok(response.map(Body::from))
 }
 
@@ -203,6 +218,70 @@ mod tests {
         assert_eq!(kinds, ["deposit_request", "reminder", "released"]);
         let (_, table) = port.json("GET", "/_local/tables/bdc-bookings", "").await;
         assert_eq!(table["rows"][0]["state"], "RELEASED");
+    }
+
+    /// What an SDK sends, as far as it is read.
+    async fn aws(port: &Port, target: &str, body: &str, more: &[(&str, &str)]) -> (u16, Value) {
+        let service = if target.starts_with("Dynamo") {
+            "dynamodb"
+        } else {
+            "secretsmanager"
+        };
+        let credential =
+            format!("AWS4-HMAC-SHA256 Credential=x/20260601/eu-west-2/{service}/aws4_request");
+        let mut request = Request::builder()
+            .method("POST")
+            .uri("/_aws/")
+            .header("host", "127.0.0.1:8787")
+            .header("authorization", credential)
+            .header("x-amz-target", target);
+        for (name, value) in more {
+            request.headers_mut().unwrap().insert(
+                http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                value.parse().unwrap(),
+            );
+        }
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        let answer = router(Arc::clone(&port.0)).oneshot(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = bytes_of(answer.into_body(), 1_000_000).await.unwrap();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn an_operators_tools_reach_what_their_policy_allows_and_a_browser_reaches_nothing() {
+        let port = Port::open();
+        assert_eq!(port.book("Ada").await.0, 201);
+        let scan = "DynamoDB_20120810.Scan";
+        let table = |name: &str| json!({ "TableName": name }).to_string();
+        let (status, found) = aws(&port, scan, &table("bdc-bookings"), &[]).await;
+        assert_eq!((status, &found["Count"]), (200, &json!(1)));
+        for (target, body) in [
+            (scan, table("bdc-slots")),
+            (
+                "secretsmanager.GetSecretValue",
+                json!({"SecretId": "bdc-link-key"}).to_string(),
+            ),
+        ] {
+            let (status, refused) = aws(&port, target, &body, &[]).await;
+            assert_eq!(status, 400);
+            assert_eq!(refused["__type"], "AccessDeniedException", "{body}");
+        }
+        for header in [
+            ("origin", "http://127.0.0.1:8787"),
+            ("origin", "https://elsewhere.example"),
+            ("sec-fetch-site", "same-origin"),
+            ("host", "elsewhere.example:8787"),
+        ] {
+            let (status, refused) = aws(&port, scan, &table("bdc-bookings"), &[header]).await;
+            assert_eq!(
+                (status, &refused["code"]),
+                (403, &json!("other_origin")),
+                "{header:?}"
+            );
+        }
+        let (status, refused) = port.json("POST", "/_aws/", "{}").await;
+        assert_eq!((status, &refused["code"]), (403, &json!("other_origin")));
     }
 
     #[tokio::test]

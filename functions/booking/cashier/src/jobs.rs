@@ -44,9 +44,7 @@ impl Cashier {
                 CashierOrder::ExpireSession { session_id } => {
                     self.expire(&job.booking_id, &session_id, now).await
                 }
-                CashierOrder::Refund(order) => {
-                    self.refund(&job.booking_id, order, &event_id, now).await
-                }
+                CashierOrder::Refund(order) => self.refund(order, &event_id, now).await,
                 CashierOrder::Reconcile { payment_ref } => {
                     self.reconcile(&payment_ref, &event_id, now).await
                 }

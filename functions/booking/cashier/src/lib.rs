@@ -17,13 +17,13 @@ mod session;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
+use guest_page::verified;
 use lambda_kit::{
-    ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, SecretVersions,
-    Setup, serve,
+    ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, Setup, serve,
 };
 use paidonce_core::booking::Booking;
 use paidonce_core::booking_step::Tables;
-use paidonce_core::link::{LinkError, LinkKey, Purpose, WeakKey};
+use paidonce_core::link::{LinkError, Purpose};
 use paidonce_core::step::read;
 use paidonce_core::venue::{BUILT_IN, Venue};
 use provider::Provider;
@@ -113,19 +113,7 @@ impl Cashier {
         request: &Request,
         now: DateTime<Utc>,
     ) -> Result<Result<Booking, Notice>, Failure> {
-        let (expires, signature) = (
-            request.query("exp").unwrap_or_default(),
-            request.query("sig").unwrap_or_default(),
-        );
-        let check = |secret: &SecretVersions| {
-            link_key(secret).map(|key| key.verify(Purpose::Pay, id, expires, signature, now))
-        };
-        let mut verdict = check(&self.link_key.get(now).await?)?;
-        if verdict == Err(LinkError::Forged) {
-            // The key may just have been changed.
-            verdict = check(&self.link_key.refreshed(now).await?)?;
-        }
-        match verdict {
+        match verified(&self.link_key, Purpose::Pay, id, request, now).await? {
             Ok(()) => {}
             Err(LinkError::Expired) => return Ok(Err(Notice::LinkExpired)),
             Err(LinkError::Forged) => return Ok(Err(Notice::LinkInvalid)),
@@ -133,14 +121,4 @@ impl Cashier {
         let booking = read::<Booking>(&self.dynamodb, &self.tables.bookings, id).await?;
         Ok(booking.ok_or(Notice::LinkInvalid))
     }
-}
-
-/// The key that signs, and the one before it: links in older messages still work.
-fn link_key(secret: &SecretVersions) -> Result<LinkKey, WeakKey> {
-    let mut keys = secret.all();
-    let mut key = LinkKey::new(keys.next().unwrap_or_default().as_bytes())?;
-    for previous in keys {
-        key = key.with_previous(previous.as_bytes())?;
-    }
-    Ok(key)
 }

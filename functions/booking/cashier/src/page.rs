@@ -3,32 +3,17 @@
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
+use guest_page::{LINK_EXPIRED, LINK_INVALID, Pages};
 use lambda_kit::Reply;
-use minijinja::{AutoEscape, Environment, Value, context};
+use minijinja::{Value, context};
 use paidonce_core::booking::{Booking, Rejection, State};
 use paidonce_core::local_time::human;
-use paidonce_core::venue::minutes;
+use paidonce_core::terms;
 
 use crate::Cashier;
 
-static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut pages = Environment::new();
-    pages.set_auto_escape_callback(|_| AutoEscape::Html);
-    for (name, text) in [
-        ("frame", include_str!("pages/frame.html")),
-        ("pay", include_str!("pages/pay.html")),
-        ("notice", include_str!("pages/notice.html")),
-    ] {
-        #[expect(
-            clippy::expect_used,
-            reason = "compiled in; a test renders each of them"
-        )]
-        pages
-            .add_template(name, text)
-            .expect("the page is well-formed");
-    }
-    pages
-});
+static PAGES: LazyLock<Pages> =
+    LazyLock::new(|| Pages::new(&[("pay", include_str!("pages/pay.html"))]));
 
 /// A page without anything to do on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +21,7 @@ pub(crate) enum Notice {
     ThankYou,
     AlreadyPaid,
     UnderWay,
+    Checking,
     HoldEnded,
     LinkExpired,
     LinkInvalid,
@@ -56,12 +42,15 @@ impl Notice {
             Rejection::Overtaken(State::Released | State::Cancelled) => Self::HoldEnded,
             // Another click took another attempt.
             Rejection::Overtaken(State::Pending) => Self::Busy,
-            Rejection::TooEarly(_) | Rejection::Frozen | Rejection::NotThatMuch => Self::Busy,
+            Rejection::Frozen => Self::Checking,
+            Rejection::TooEarly(_) | Rejection::NotThatMuch => Self::Busy,
         }
     }
 
-    fn words(self) -> (u16, &'static str, &'static str) {
-        match self {
+    fn words(self) -> guest_page::Notice {
+        let (status, title, text) = match self {
+            Self::LinkExpired => return LINK_EXPIRED,
+            Self::LinkInvalid => return LINK_INVALID,
             Self::ThankYou => (
                 200,
                 "Thank you",
@@ -77,20 +66,15 @@ impl Notice {
                 "Payment under way",
                 "Your payment is on its way. We text you as soon as it has arrived.",
             ),
+            Self::Checking => (
+                200,
+                "We are checking your payment",
+                "A payment for this booking has reached us, and one of us is looking at it. There is nothing to pay for now; we get in touch with you.",
+            ),
             Self::HoldEnded => (
                 410,
                 "This hold has ended",
                 "We no longer hold this for you. Please book again. If you have paid a moment ago, we get in touch with you.",
-            ),
-            Self::LinkExpired => (
-                410,
-                "This link has expired",
-                "Please use the link in our latest message, or get in touch with us.",
-            ),
-            Self::LinkInvalid => (
-                404,
-                "This link does not work",
-                "Please open it again exactly as it stands in our message.",
             ),
             Self::Busy => (
                 503,
@@ -102,23 +86,24 @@ impl Notice {
                 "We can't take this payment",
                 "Something is wrong on our side, and we have been told. Nothing was charged. Please get in touch with us.",
             ),
+        };
+        guest_page::Notice {
+            status,
+            title,
+            text,
         }
     }
 }
 
 impl Cashier {
     pub(crate) fn notice(&self, notice: Notice) -> Reply {
-        let (status, title, text) = notice.words();
-        let reply = render(
-            "notice",
-            status,
-            context! { venue => self.venue.name, title, text },
-        );
+        let reply = PAGES.notice(&self.venue.name, notice.words());
         match notice {
             Notice::Busy => reply.with_header("retry-after", "5".to_owned()),
             Notice::ThankYou
             | Notice::AlreadyPaid
             | Notice::UnderWay
+            | Notice::Checking
             | Notice::HoldEnded
             | Notice::LinkExpired
             | Notice::LinkInvalid
@@ -130,8 +115,9 @@ impl Cashier {
     pub(crate) fn pay_page(&self, booking: &Booking, now: DateTime<Utc>) -> Reply {
         match booking.state {
             State::Pending if is_under_way(booking) => self.notice(Notice::UnderWay),
+            State::Pending if booking.owed().minor() == 0 => self.notice(Notice::Checking),
             State::Pending if now < booking.deposit_deadline => {
-                render("pay", 200, self.terms(booking))
+                PAGES.render("pay", 200, self.facts(booking))
             }
             State::Pending | State::Released | State::Cancelled => self.notice(Notice::HoldEnded),
             State::Confirmed | State::Applied | State::Forfeited => {
@@ -140,9 +126,8 @@ impl Cashier {
         }
     }
 
-    fn terms(&self, booking: &Booking) -> Value {
+    fn facts(&self, booking: &Booking) -> Value {
         let zone = booking.place.zone;
-        let free_until = booking.place.starts_at - minutes(booking.policy.free_cancellation);
         context! {
             venue => self.venue.name,
             title => "Pay your deposit",
@@ -151,8 +136,7 @@ impl Cashier {
             starts => human(booking.place.starts_at, zone),
             deadline => human(booking.deposit_deadline, zone),
             deposit => booking.owed().display(),
-            free_until => human(free_until, zone),
-            free_is_ahead => free_until > booking.created_at,
+            terms => terms::shown(booking),
         }
     }
 }
@@ -161,15 +145,4 @@ impl Cashier {
 fn is_under_way(booking: &Booking) -> bool {
     let awaited = booking.funds.as_ref().is_some_and(|funds| funds.awaited);
     booking.state == State::Pending && awaited
-}
-
-fn render(page: &str, status: u16, facts: Value) -> Reply {
-    let rendered = PAGES.get_template(page).and_then(|page| page.render(facts));
-    match rendered {
-        Ok(html) => Reply::html(status, html),
-        Err(error) => {
-            tracing::error!(%error, "A page could not be rendered");
-            Reply::html(500, String::new())
-        }
-    }
 }

@@ -5,43 +5,45 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Failure, Function, count};
-use paidonce_core::booking::{Booking, Reason, RefundOrder};
+use paidonce_core::booking::{Booking, RefundOrder};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::DECISIONS_MAX;
 use paidonce_core::refund::{Command, PaymentRow, RefundReport, Refusal, decide, payment_key};
 use paidonce_core::refund_step::{MoneyRows, money_step};
 use paidonce_core::step::{Row, Step, Written, from_item, read, write};
 use provider::{Answer, NewRefund};
-use serde_json::json;
 
 use crate::Cashier;
 
 /// What became of a command to a payment's money.
 enum Noted {
     Changed(Box<PaymentRow>),
-    Refused(Refusal, Box<PaymentRow>),
+    Refused(Refusal),
 }
 
 impl Cashier {
     /// Gives money back, once.
     pub(crate) async fn refund(
         &self,
-        booking_id: &str,
         order: RefundOrder,
         event_id: &str,
         now: DateTime<Utc>,
     ) -> Result<(), Failure> {
         let intend = Command::Intend(order.clone());
         match self.note(&order.payment_ref, intend, event_id, now).await? {
-            Noted::Changed(row) => self.ask_for(&row, &order.key, event_id, now).await,
-            Noted::Refused(Refusal::LookFirst, _) => {
+            Noted::Changed(row) if row.is_asked(&order.key) => {
+                self.ask_for(&row, &order.key, event_id, now).await
+            }
+            // It is not to be asked for, and a person knows why.
+            Noted::Changed(_) => {
+                count(Self::NAME, "refund_refused", 1);
+                Ok(())
+            }
+            Noted::Refused(Refusal::LookFirst) => {
                 self.reconcile(&order.payment_ref, event_id, now).await
             }
-            Noted::Refused(Refusal::Already, _) => Ok(()),
-            Noted::Refused(Refusal::NotThatMuch, row) => {
-                count(Self::NAME, "refund_too_much", 1);
-                self.escalate(booking_id, &order, &row, event_id, now).await
-            }
+            Noted::Refused(Refusal::Already) => Ok(()),
+            Noted::Refused(Refusal::TooMany) => Err("the payment has too many refunds".into()),
         }
     }
 
@@ -188,7 +190,7 @@ impl Cashier {
         for _ in 0..DECISIONS_MAX {
             let change = match decide(&row, command.clone(), now) {
                 Ok(change) => change,
-                Err(refusal) => return Ok(Noted::Refused(refusal, Box::new(row))),
+                Err(refusal) => return Ok(Noted::Refused(refusal)),
             };
             let booking = match &row.booking_id {
                 Some(id) => read::<Booking>(&self.dynamodb, &self.tables.bookings, id).await?,
@@ -219,43 +221,6 @@ impl Cashier {
             }
         }
         Err("the payment kept changing".into())
-    }
-
-    /// There is less left of the payment than is to go back: a person decides.
-    async fn escalate(
-        &self,
-        booking_id: &str,
-        order: &RefundOrder,
-        row: &PaymentRow,
-        event_id: &str,
-        now: DateTime<Utc>,
-    ) -> Result<(), Failure> {
-        let facts = json!({
-            "payment_ref": order.payment_ref,
-            "paid": row.amount,
-            "wanted": order.amount,
-            "refunds": row.refunds,
-            "why": order.key,
-        });
-        let step = Step::new(self.entropy.ulid(now), event_id, now)
-            .unchanged::<PaymentRow>(&self.payments_table, &row.event_id, row.version)
-            .audit(
-                &self.tables.audit,
-                paidonce_core::audit::Audit {
-                    subject: &row.event_id,
-                    who: Self::NAME,
-                    what: "refund not possible",
-                    before: None,
-                    after: None,
-                    why: order.key.clone(),
-                    correlation_id: event_id,
-                },
-            )
-            .hand_over(&self.tables, booking_id, Reason::RefundFailed, facts);
-        match write(&self.dynamodb, &step).await? {
-            Written::Applied => Ok(()),
-            Written::Stale(_) | Written::Contended => Err("others kept writing".into()),
-        }
     }
 }
 

@@ -74,6 +74,13 @@ impl Cashier {
             .await?;
         let opened = match answer {
             Answer::Done(opened) => opened,
+            // So little is missing that no card pays it: the team has the case.
+            Answer::Refused(refusal)
+                if refusal.code.as_deref() == Some("amount_too_small")
+                    && booking.kept().minor() > 0 =>
+            {
+                return Ok(self.notice(Notice::Checking));
+            }
             Answer::Refused(refusal) => {
                 count(Self::NAME, "session_refused", 1);
                 let code = refusal.code.as_ref().unwrap_or(&refusal.kind);
@@ -126,7 +133,10 @@ impl Cashier {
         };
         let page = self.close(replaced, now).await?;
         match page {
-            Page::Closed => Ok(Ok(booking)),
+            page @ Page::Closed => match self.note_page(booking, replaced, page, now).await? {
+                Some(booking) => Ok(Ok(booking)),
+                None => Ok(Err(Notice::Busy)),
+            },
             Page::Unknown => Ok(Err(Notice::Busy)),
             page @ Page::Paid { .. } => {
                 self.note_page(booking, replaced, page, now).await?;

@@ -1,8 +1,8 @@
 //! What a message may say of a booking.
 
-use copywriter::Facts;
+use copywriter::{Facts, Language, amount, when};
 use paidonce_core::booking::{Booking, MessageKind, State};
-use paidonce_core::local_time::human;
+use paidonce_core::booking_step::MessageJob;
 use paidonce_core::money::Money;
 
 /// Whether the message is still true of a booking in this state: jobs may be late.
@@ -20,18 +20,28 @@ pub(crate) fn is_news(kind: MessageKind, state: State) -> bool {
     }
 }
 
-pub(crate) fn of(booking: &Booking, venue: &str, refund: Option<Money>) -> Facts {
-    let zone = booking.place.zone;
+/// The customer's language if we write it, else the venue's.
+pub(crate) fn language_of(booking: &Booking, of_venue: Language) -> Language {
+    let wanted = booking.language.as_deref().unwrap_or_default();
+    let known = Language::ALL.into_iter();
+    let mut known = known.filter(|language| language.as_str().eq_ignore_ascii_case(wanted));
+    known.next().unwrap_or(of_venue)
+}
+
+pub(crate) fn of(booking: &Booking, venue: &str, order: &MessageJob, language: Language) -> Facts {
+    let when = |at| when(at, booking.place.zone, language);
+    let amount = |money: Money| amount(money, language);
     let unpaid = booking.state == State::Pending;
     Facts {
         venue: venue.to_owned(),
         name: booking.name.clone(),
         party: booking.party,
         what: booking.place.label.clone(),
-        starts: human(booking.place.starts_at, zone),
-        deadline: unpaid.then(|| human(booking.deposit_deadline, zone)),
-        deposit: deposit(booking).map(Money::display),
-        refund: refund.map(Money::display),
+        starts: when(booking.place.starts_at),
+        deadline: unpaid.then(|| when(booking.deposit_deadline)),
+        deposit: deposit(booking).map(amount),
+        refund: order.refund.map(amount),
+        other_times: order.other_times.iter().map(|at| when(*at)).collect(),
         booking: short_reference(&booking.booking_id),
     }
 }

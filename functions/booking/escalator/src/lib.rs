@@ -1,10 +1,13 @@
 //! `bdc-escalator`: opens a case for a person and tells the team by mail.
 //!
-//! Triggered by the queue `bdc-handovers`. Touches the cases, the audit and the mail service, and
-//! reads bookings. There is one open case for each subject and reason: if a handover comes twice,
-//! or two run at once, the case's version lets one write. A mail whose answer was lost is sent
-//! again: the team rather hears twice than never.
+//! Triggered by the queue `bdc-handovers`, and once a day by a schedule for the digest of what is
+//! still open. Touches the cases, the audit and the mail service, and reads bookings and what is
+//! known of a disputed payment. There is one open case for each subject and reason: if a handover
+//! comes twice, or two run at once, the case's version lets one write. A mail whose answer was lost
+//! is sent again: the team rather hears twice than never. A digest is sent once a day, however
+//! often it is started: its intent is a row of the audit that can be created once.
 
+mod digest;
 mod mail;
 
 use aws_sdk_dynamodb::Client;
@@ -24,6 +27,7 @@ pub struct Escalator {
     dynamodb: Client,
     ses: aws_sdk_sesv2::Client,
     bookings_table: String,
+    payments_table: String,
     audit_table: String,
     cases_table: String,
     team_email: String,
@@ -40,6 +44,7 @@ impl Function for Escalator {
             dynamodb: Client::new(&setup.aws),
             ses: aws_sdk_sesv2::Client::new(&setup.aws),
             bookings_table: environment.text("BOOKINGS_TABLE"),
+            payments_table: environment.text("PAYMENTS_TABLE"),
             audit_table: environment.text("AUDIT_TABLE"),
             cases_table: environment.text("CASES_TABLE"),
             team_email: environment.text("TEAM_EMAIL"),
@@ -49,6 +54,10 @@ impl Function for Escalator {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
+        if event["kind"] == "digest" {
+            self.digest(now).await?;
+            return Ok(Value::Null);
+        }
         each_record(event, |body| async move {
             let (event_id, handover) = Envelope::read::<Handover>(body)?;
             self.take(&event_id, &handover, now).await

@@ -1,29 +1,51 @@
-//! The mail to the team: the booking, the payment, the outcome, the reason and the history.
+//! The mail to the team about a case: the booking, the payment, the outcome, the reason, what is
+//! known of a dispute, and the history.
 
-use aws_sdk_sesv2::error::ProvideErrorMetadata;
+use aws_sdk_sesv2::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_sesv2::operation::send_email::SendEmailError;
 use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message, MessageTag};
-use copywriter::mail::{CaseFacts, case_mail};
+use copywriter::mail::{CaseFacts, Mail, case_mail};
 use lambda_kit::Failure;
 use paidonce_core::audit::{AuditRow, history};
 use paidonce_core::booking::{Booking, Reason};
 use paidonce_core::case::Case;
+use paidonce_core::dispute::Dispute;
 use paidonce_core::local_time::{human, stamp};
+use paidonce_core::refund::{PaymentRow, payment_key};
 use paidonce_core::step::read;
 use serde_json::Value;
 
 use crate::Escalator;
 
+/// Of how many payments of one booking the disputes are told.
+const DISPUTED_PAYMENTS_MAX: usize = 5;
+
 impl Escalator {
     pub(crate) async fn mail(&self, case: &Case) -> Result<(), Failure> {
         let mail = case_mail(&self.facts(case).await?);
-        let content = |text: &str| Content::builder().data(text).charset("UTF-8").build();
-        let body = Body::builder().text(content(&mail.text)?).build();
+        self.send(&mail, "case")
+            .await
+            .map_err(|error| discreet(&error).into())
+    }
+
+    /// Sends a mail to the team.
+    pub(crate) async fn send(
+        &self,
+        mail: &Mail,
+        kind: &str,
+    ) -> Result<(), Box<SdkError<SendEmailError>>> {
+        let unbuilt = |error| Box::new(SdkError::construction_failure(error));
+        let content = |text: &str| {
+            let content = Content::builder().data(text).charset("UTF-8");
+            content.build().map_err(unbuilt)
+        };
         let message = Message::builder()
             .subject(content(&mail.subject)?)
-            .body(body)
+            .body(Body::builder().text(content(&mail.text)?).build())
             .build();
-        let tag = MessageTag::builder().name("kind").value("case").build()?;
-        self.ses
+        let tag = MessageTag::builder().name("kind").value(kind);
+        let request = self
+            .ses
             .send_email()
             .from_email_address(&self.sender_email)
             .destination(
@@ -32,17 +54,8 @@ impl Escalator {
                     .build(),
             )
             .content(EmailContent::builder().simple(message).build())
-            .email_tags(tag)
-            .send()
-            .await
-            // The service's own words repeat the address, so only the code of its answer is kept.
-            .map_err(|error| {
-                format!(
-                    "the mail was not taken: {}",
-                    error.code().unwrap_or("no answer")
-                )
-            })?;
-        Ok(())
+            .email_tags(tag.build().map_err(unbuilt)?);
+        request.send().await.map(|_| ()).map_err(Box::new)
     }
 
     async fn facts(&self, case: &Case) -> Result<CaseFacts, Failure> {
@@ -56,10 +69,54 @@ impl Escalator {
             what: format!("{} {}", sentence(case.reason), described(booking.as_ref())),
             payment: payment(case),
             outcome: outcome(case.reason).to_owned(),
+            dispute: self.dispute(case).await?,
             evidence,
             at: stamp(case.opened_at),
         })
     }
+}
+
+impl Escalator {
+    /// What the team must know to answer the bank: nothing unless the case is about a dispute.
+    async fn dispute(&self, case: &Case) -> Result<Vec<String>, Failure> {
+        if case.reason != Reason::Disputed {
+            return Ok(Vec::new());
+        }
+        let mut lines = Vec::new();
+        let newest_first = case.entries.iter().rev();
+        let payments = newest_first.filter_map(|entry| entry.facts.get("payment_ref")?.as_str());
+        for payment_ref in payments.take(DISPUTED_PAYMENTS_MAX) {
+            let key = payment_key(payment_ref);
+            let row = read::<PaymentRow>(&self.dynamodb, &self.payments_table, &key).await?;
+            let disputes = row.into_iter().flat_map(|row| row.disputes);
+            lines.extend(disputes.map(|(id, dispute)| described_dispute(&id, &dispute)));
+        }
+        let pack = format!("GET /bookings/{}/evidence", case.subject);
+        lines.push(format!(
+            "The evidence pack is at {pack}, with a staff token"
+        ));
+        Ok(lines)
+    }
+}
+
+fn described_dispute(id: &str, dispute: &Dispute) -> String {
+    let until = match (dispute.status.is_over(), dispute.due_by) {
+        (true, _) => "it is over".to_owned(),
+        (false, Some(due_by)) => format!("hand in the evidence until {}", stamp(due_by)),
+        (false, None) => "until when evidence can be handed in is not known yet".to_owned(),
+    };
+    format!(
+        "{id}, {} for the reason {}, {}: {until}",
+        dispute.amount.display(),
+        dispute.reason,
+        dispute.status.as_str()
+    )
+}
+
+/// The service's own words repeat the address, so only the code of its answer is kept.
+pub(crate) fn discreet(error: &SdkError<SendEmailError>) -> String {
+    let code = error.code().unwrap_or("no answer");
+    format!("the mail was not taken: {code}")
 }
 
 /// One line of the history.
@@ -72,7 +129,7 @@ fn evidence(row: &AuditRow) -> String {
     format!("{at} {}: {}{states} ({})", row.who, row.what, row.why)
 }
 
-fn sentence(reason: Reason) -> &'static str {
+pub(crate) fn sentence(reason: Reason) -> &'static str {
     match reason {
         Reason::LatePayment => "A payment came after the slot was given back.",
         Reason::SecondPayment => {
@@ -80,6 +137,9 @@ fn sentence(reason: Reason) -> &'static str {
         }
         Reason::AmountMismatch => "A payment is not the deposit that was asked for.",
         Reason::UnknownReference => "A payment names a booking that does not exist.",
+        Reason::FundsUnseen => {
+            "The customer was done at the provider, and no event said whether the money came."
+        }
         Reason::AttendanceUnmarked => "Nobody marked whether the customer came.",
         Reason::RefundDue => "The booking is over and its deposit goes back, but it is disputed.",
         Reason::RefundFailed => "A refund was refused by the provider, or it failed afterwards.",
@@ -101,6 +161,9 @@ fn outcome(reason: Reason) -> &'static str {
         }
         Reason::AmountMismatch => {
             "The booking is not confirmed, and its slot stays held for now. Waive the rest, refund the payment, or let the customer pay what is missing; what is known to have come goes back by itself if the hold ends."
+        }
+        Reason::FundsUnseen => {
+            "The slot was given back. Look the payment up at the provider; if its event comes, it goes back by itself."
         }
         Reason::AttendanceUnmarked => "The deposit stays as it is until you mark the attendance.",
         Reason::RefundDue => "Nothing was refunded: the bank may take the money back by itself.",

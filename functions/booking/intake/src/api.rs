@@ -189,17 +189,29 @@ impl Fields {
     }
 
     pub(crate) fn truth(&self, field: &'static str) -> Result<bool, Problem> {
-        let detail = format!("`{field}` must be true or false.");
-        self.0
-            .get(field)
-            .and_then(Value::as_bool)
-            .ok_or_else(|| Problem::field(field, "not_a_truth", &detail))
+        self.optional_truth(field)?
+            .ok_or_else(|| not_a_truth(field))
+    }
+
+    pub(crate) fn optional_truth(&self, field: &'static str) -> Result<Option<bool>, Problem> {
+        match self.0.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(truth)) => Ok(Some(*truth)),
+            Some(Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+                Err(not_a_truth(field))
+            }
+        }
     }
 }
 
 /// Whether a character steers instead of showing, or ends the line or the paragraph.
 fn breaks(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+fn not_a_truth(field: &'static str) -> Problem {
+    let detail = format!("`{field}` must be true or false.");
+    Problem::field(field, "not_a_truth", &detail)
 }
 
 /// Reads a start in the venue's wall time, or as an instant with an offset.

@@ -1,17 +1,13 @@
 //! `GET /slots`: the starts at which a party could still book.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, TimeDelta, Utc};
-use chrono_tz::Tz;
 use lambda_kit::{Failure, Problem, Reply, Request};
+use paidonce_core::calendar::{cells_of, open_starts};
 use paidonce_core::local_time::{resolve, slot_stamp, stamp};
-use paidonce_core::slots::cells;
-use paidonce_core::venue::{Resource, Stretch, minutes};
+use paidonce_core::venue::Stretch;
 use serde_json::json;
 
 use crate::Intake;
-use crate::place::Wanted;
 
 /// The longest stretch that is listed.
 const RANGE_MAX: TimeDelta = TimeDelta::days(31);
@@ -48,63 +44,31 @@ impl Intake {
             let detail = "`to` must be after `from`, by at most 31 days.";
             return Err(Problem::field("to", "bad_range", detail).into());
         }
-        let starts = self.open_starts(resource, Stretch { from, to }, now);
-        let Some(cells) = cells_of(resource, &starts) else {
+        let zone = self.venue.zone;
+        let mut starts = open_starts(resource, Stretch { from, to }, zone);
+        starts.retain(|start| *start > now);
+        let capacity = usize::try_from(resource.capacity).unwrap_or(usize::MAX);
+        if cells_of(resource, &starts).len().saturating_mul(capacity) > ROWS_MAX {
             let detail = "`to` is too far from `from` for this resource; ask for fewer days.";
             return Err(Problem::field("to", "bad_range", detail).into());
-        };
-        let free = self.free_units(resource, &cells, "").await?;
+        }
         let units = resource.units(party);
-        let slots: Vec<_> = starts
-            .iter()
-            .filter_map(|start| {
-                let wanted = Wanted {
-                    resource,
-                    starts_at: *start,
-                    units,
-                };
-                self.place(wanted, 0, Some(&free))?;
-                Some(json!({
-                    "slot_key": format!("{id}#{}", slot_stamp(*start, self.venue.zone)),
-                    "local_time": slot_stamp(*start, self.venue.zone),
-                    "starts_at": stamp(*start),
-                }))
+        let free = self.calendar.free_starts(resource, units, starts, "");
+        let slots: Vec<_> = free
+            .await?
+            .into_iter()
+            .map(|start| {
+                json!({
+                    "slot_key": format!("{id}#{}", slot_stamp(start, zone)),
+                    "local_time": slot_stamp(start, zone),
+                    "starts_at": stamp(start),
+                })
             })
             .collect();
         Ok(Reply::json(
             200,
             &json!({"resource": id, "zone": self.venue.zone.name(), "slots": slots}),
         ))
-    }
-
-    /// The starts of `asked` that are still to come, at which the resource is open.
-    fn open_starts(
-        &self,
-        resource: &Resource,
-        asked: Stretch,
-        now: DateTime<Utc>,
-    ) -> Vec<DateTime<Utc>> {
-        let zone = self.venue.zone;
-        let first = first_on_grid(asked.from, resource, zone);
-        let open = resource.open_during(
-            Stretch {
-                from: asked.from,
-                to: resource.ends_at(asked.to),
-            },
-            zone,
-        );
-        let is_open = |start: &DateTime<Utc>| {
-            let booking = Stretch {
-                from: *start,
-                to: resource.ends_at(*start),
-            };
-            open.iter().any(|stretch| stretch.covers(booking))
-        };
-        cells(first, asked.to, minutes(resource.grid_minutes))
-            .into_iter()
-            .filter(|start| *start > now && resource.is_on_grid(*start, zone))
-            .filter(is_open)
-            .collect()
     }
 
     /// Reads a bound: a time as in a booking, or a day, which starts at its midnight.
@@ -121,28 +85,4 @@ impl Intake {
             Problem::field(name, "unreadable_time", &format!("`{name}`: {error}."))
         })
     }
-}
-
-/// The cells that bookings at these starts would take; `None` if they are too many rows to look at.
-fn cells_of(resource: &Resource, starts: &[DateTime<Utc>]) -> Option<Vec<DateTime<Utc>>> {
-    let capacity = usize::try_from(resource.capacity).unwrap_or(usize::MAX);
-    let mut all = BTreeSet::new();
-    for start in starts {
-        let grid = minutes(resource.grid_minutes);
-        all.extend(cells(*start, resource.ends_at(*start), grid));
-        if all.len().saturating_mul(capacity) > ROWS_MAX {
-            return None;
-        }
-    }
-    Some(all.into_iter().collect())
-}
-
-/// The first start on the resource's grid, not before `from`.
-fn first_on_grid(from: DateTime<Utc>, resource: &Resource, zone: Tz) -> DateTime<Utc> {
-    let late_s = from.timestamp().rem_euclid(60);
-    let minute = from + TimeDelta::seconds(if late_s == 0 { 0 } else { 60 - late_s });
-    (0..resource.grid_minutes)
-        .map(|passed| minute + minutes(passed))
-        .find(|at| resource.is_on_grid(*at, zone))
-        .unwrap_or(minute)
 }

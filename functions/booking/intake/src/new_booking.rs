@@ -1,48 +1,34 @@
-//! `POST /bookings`: the slots, the booking, its audit row, the deposit request and the answer
-//! under the caller's key are one step.
+//! `POST /bookings`: the slots, the booking, its audit row, the deposit request, the answer under its
+//! key and a token of each limit are one step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
 use paidonce_core::audit::Audit;
 use paidonce_core::booking::{Booking, MessageKind, Place, State};
 use paidonce_core::canonical;
-use paidonce_core::email::EmailAddress;
-use paidonce_core::idempotency::{Admission, IdempotencyRow, KEY_BYTES_MAX, Scope, admit};
+use paidonce_core::idempotency::KEY_BYTES_MAX;
 use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::local_time::stamp;
-use paidonce_core::phone::Phone;
-use paidonce_core::slots::{SlotRow, cells};
-use paidonce_core::step::{Found, Row, Step, Written, read, write};
-use paidonce_core::venue::minutes;
+use paidonce_core::money::Money;
+use paidonce_core::slots::SlotRow;
+use paidonce_core::step::{Found, Row, Step, Written, write};
 use serde_json::{Value, json};
 
 use crate::Intake;
-use crate::api::{Fields, start};
-use crate::place::Wanted;
+use crate::api::Fields;
+use crate::claim::Claim;
+use crate::wish::Wish;
 
-/// What an `Idempotency-Key` is for.
-const COMMAND: &str = "POST /bookings";
-/// How often other units are tried when the chosen ones were just taken.
-const PLACES_MAX: u32 = 4;
-
-/// What a customer asks for, checked.
-struct Wish<'a> {
-    wanted: Wanted<'a>,
-    party: u32,
-    name: String,
-    phone: Phone,
-    email: Option<EmailAddress>,
-    notes: Option<String>,
-    source: String,
-}
+/// How often it is tried anew when the chosen slots or tokens were just taken.
+const TRIES_MAX: u32 = 8;
 
 /// What became of one attempt at one place.
 enum Attempt {
     Booked(Reply),
-    Answered(Reply),
-    SlotTaken,
+    /// Nothing is written: these rows were there already.
+    InTheWay(Vec<Found>),
 }
 
 impl Intake {
@@ -63,73 +49,46 @@ impl Intake {
                 return saved.ok_or(problem.into());
             }
         };
+        let claim = self.claim(&wish, caller, key, &request_hash, now);
+        self.book_wish(&wish, claim, &caller.name(), now).await
+    }
+
+    async fn book_wish(
+        &self,
+        wish: &Wish<'_>,
+        mut claim: Claim,
+        caller: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
         let id = self.entropy.ulid(now);
         let booking_id = format!("bkg_{}", id.to_string().to_lowercase());
         let capacity = wish.wanted.resource.capacity;
         let first_unit = u32::try_from(id.random() % u128::from(capacity)).unwrap_or_default();
-        let mut place = self.place(wish.wanted, first_unit, None);
-        for _ in 0..PLACES_MAX {
-            let Some(chosen) = place else {
-                return Err(slot_taken().into());
-            };
-            let booking = self.booking(&booking_id, &wish, chosen, now);
-            match self
-                .attempt(&booking, caller, key, &request_hash, now)
-                .await?
-            {
+        let mut place = wish.wanted.place(self.venue.zone, first_unit, None);
+        for _ in 0..TRIES_MAX {
+            let chosen = place.clone().ok_or_else(slot_taken)?;
+            let booking = self.booking(&booking_id, wish, chosen, now);
+            let found = match self.attempt(&booking, &claim, caller, now).await? {
                 Attempt::Booked(reply) => {
                     tracing::info!(booking.id = %booking_id, "Holding a slot for booking `{booking_id}`");
                     return Ok(reply);
                 }
-                Attempt::Answered(reply) => return Ok(reply),
-                Attempt::SlotTaken if capacity == 1 => return Err(slot_taken().into()),
-                Attempt::SlotTaken => {
-                    let starts = self.cells_of(wish.wanted);
-                    let free = self
-                        .free_units(wish.wanted.resource, &starts, &booking_id)
-                        .await;
-                    place = self.place(wish.wanted, first_unit, Some(&free?));
-                }
+                Attempt::InTheWay(found) => found,
+            };
+            if let Some(reply) = self.answered_before(&mut claim, wish, &found).await? {
+                return Ok(reply);
             }
+            if found.iter().any(|found| found.name == SlotRow::NAME) {
+                if capacity == 1 {
+                    return Err(slot_taken().into());
+                }
+                let owner = booking_id.as_str();
+                let free = self.calendar.free_place(wish.wanted, first_unit, owner);
+                place = free.await?;
+            }
+            self.take_other_tokens(&mut claim, &found, now).await?;
         }
         Err(Problem::busy(1).into())
-    }
-
-    pub(crate) fn cells_of(&self, wanted: Wanted<'_>) -> Vec<DateTime<Utc>> {
-        let ends_at = wanted.resource.ends_at(wanted.starts_at);
-        cells(
-            wanted.starts_at,
-            ends_at,
-            minutes(wanted.resource.grid_minutes),
-        )
-    }
-
-    fn wish(&self, fields: &Fields, now: DateTime<Utc>) -> Result<Wish<'_>, Problem> {
-        let resource = fields.text("resource", 40)?;
-        let instant = start(&fields.text("starts_at", 40)?, self.venue.zone, now)?;
-        let party = fields.number("party", 1, 1000)?;
-        let name = fields.text("name", 80)?;
-        let phone = fields.text("phone", 40)?;
-        let phone = Phone::parse(&phone, &self.venue.phone_region)
-            .map_err(|error| Problem::field("phone", "bad_phone", &format!("`phone`: {error}.")))?;
-        let email = match fields.optional_text("email", 254)? {
-            Some(email) => Some(EmailAddress::parse(&email).map_err(|error| {
-                Problem::field("email", "bad_email", &format!("`email`: {error}."))
-            })?),
-            None => None,
-        };
-        let notes = fields.optional_lines("notes", 500)?;
-        let source = fields.text("source", 40)?;
-        let wanted = self.wanted(&resource, instant.utc, party, now)?;
-        Ok(Wish {
-            wanted,
-            party,
-            name,
-            phone,
-            email,
-            notes,
-            source,
-        })
     }
 
     fn booking(
@@ -155,7 +114,7 @@ impl Intake {
                 .wanted
                 .resource
                 .deposit(wish.party, place.starts_at, place.zone, currency)
-                .unwrap_or_else(|| paidonce_core::money::Money::zero(currency)),
+                .unwrap_or_else(|| Money::zero(currency)),
             remind_at: policy.remind_at(now, deposit_deadline, place.zone),
             deposit_deadline,
             reminded_at: None,
@@ -164,7 +123,7 @@ impl Intake {
             payment_ref: None,
             paid_at: None,
             payments: Vec::new(),
-            refund_orders: BTreeSet::new(),
+            refund_reason: None,
             disputes: BTreeMap::new(),
             waived: None,
             waived_reason: None,
@@ -177,7 +136,9 @@ impl Intake {
             cancelled_reason: None,
             place,
             policy,
-            language: None,
+            language: wish.language.map(|language| language.as_str().to_owned()),
+            consented_at: wish.consents.then_some(now),
+            moves: 0,
             created_at: now,
             version: 1,
         }
@@ -186,28 +147,13 @@ impl Intake {
     async fn attempt(
         &self,
         booking: &Booking,
-        caller: &Caller,
-        key: Option<&str>,
-        request_hash: &str,
+        claim: &Claim,
+        caller: &str,
         now: DateTime<Utc>,
     ) -> Result<Attempt, Failure> {
         let answer = self.answer(booking, now).await?;
-        let caller = caller.name();
-        let mut step = Step::new(self.entropy.ulid(now), booking.booking_id.as_str(), now);
-        if let Some(key) = key {
-            let scope = Scope {
-                caller: &caller,
-                command: COMMAND,
-                key,
-            };
-            let row = IdempotencyRow::new(
-                &scope,
-                request_hash.to_owned(),
-                (201, answer.to_string()),
-                now,
-            );
-            step = step.create_or_replace_expired(&self.idempotency_table, &row);
-        }
+        let step = Step::new(self.entropy.ulid(now), booking.booking_id.as_str(), now);
+        let mut step = claim.add_to(step, &self.idempotency_table, booking, &answer);
         for slot_key in &booking.place.slot_keys {
             let row = SlotRow {
                 slot_key: slot_key.clone(),
@@ -232,32 +178,8 @@ impl Intake {
         match write(&self.dynamodb, &step).await? {
             Written::Applied => Ok(Attempt::Booked(Reply::json(201, &answer))),
             Written::Contended => Err(Problem::busy(1).into()),
-            Written::Stale(found) => replay(found, request_hash),
+            Written::Stale(found) => Ok(Attempt::InTheWay(found)),
         }
-    }
-
-    /// The answer that this key already has for this request.
-    async fn saved(
-        &self,
-        caller: &Caller,
-        key: Option<&str>,
-        request_hash: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Option<Reply>, Failure> {
-        let Some(key) = key else {
-            return Ok(None);
-        };
-        let caller = caller.name();
-        let scope = Scope {
-            caller: &caller,
-            command: COMMAND,
-            key,
-        };
-        let row =
-            read::<IdempotencyRow>(&self.dynamodb, &self.idempotency_table, &scope.key()).await?;
-        let same =
-            row.filter(|row| row.request_hash == request_hash && row.expires_at > now.timestamp());
-        same.as_ref().map(replayed).transpose()
     }
 
     async fn answer(&self, booking: &Booking, now: DateTime<Utc>) -> Result<Value, Failure> {
@@ -273,30 +195,6 @@ impl Intake {
             "pay_url": format!("{}pay/{}?{query}", self.pay_url, booking.booking_id),
         }))
     }
-}
-
-fn replay(found: Vec<Found>, request_hash: &str) -> Result<Attempt, Failure> {
-    let key = found
-        .into_iter()
-        .find(|found| found.name == IdempotencyRow::NAME);
-    let Some(row) = key.and_then(|found| found.row) else {
-        return Ok(Attempt::SlotTaken);
-    };
-    let reply = match admit(row, request_hash)? {
-        Admission::Same(saved) => replayed(&saved)?,
-        Admission::Conflict => Problem::new(
-            409,
-            "idempotency_mismatch",
-            "This Idempotency-Key was used for another request.",
-        )
-        .into(),
-    };
-    Ok(Attempt::Answered(reply))
-}
-
-fn replayed(saved: &IdempotencyRow) -> Result<Reply, Failure> {
-    let body: Value = serde_json::from_str(&saved.body)?;
-    Ok(Reply::json(saved.status, &body).with_header("idempotent-replayed", "true".to_owned()))
 }
 
 fn slot_taken() -> Problem {

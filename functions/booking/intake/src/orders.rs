@@ -135,7 +135,7 @@ pub(crate) fn reason(fields: &Fields) -> Result<String, Problem> {
         .ok_or_else(|| Problem::field("reason", "missing", "`reason` is missing."))
 }
 
-fn ordered_by(fields: &Fields, caller: &Caller) -> Result<String, Problem> {
+pub(crate) fn ordered_by(fields: &Fields, caller: &Caller) -> Result<String, Problem> {
     let by = fields.optional_text("by", BY_MAX)?;
     Ok(by.unwrap_or_else(|| caller.name()))
 }

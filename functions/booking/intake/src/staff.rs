@@ -2,19 +2,16 @@
 
 use chrono::{DateTime, Utc};
 use lambda_kit::{Caller, Failure, Problem, Reply, Request};
-use paidonce_core::booking::{Booking, Command, Rejection, State};
-use paidonce_core::booking_step::Origin;
-use paidonce_core::carry_out::{Done, Order};
+use paidonce_core::booking::{Booking, CancelledBy, Rejection, State};
+use paidonce_core::carry_out::Done;
 use paidonce_core::local_time::stamp;
 use paidonce_core::step::read;
 use serde_json::json;
 
 use crate::Intake;
 use crate::api::{Fields, no_such_booking, start, view};
+use crate::carrying::By;
 use crate::orders::{self, Ordered, Task};
-
-/// How often other units are tried when the chosen ones were just taken.
-const PLACES_MAX: u32 = 4;
 
 impl Intake {
     pub(crate) async fn staff_order(
@@ -39,34 +36,12 @@ impl Intake {
             command,
             command_id,
         } = ordered?;
-        let done = self.order(command, command_id, caller, now, id).await?;
+        let done = self
+            .order(id, command, command_id, &caller.name(), now)
+            .await?;
         Ok(reply(done, caller)?)
     }
 
-    async fn order(
-        &self,
-        command: Command,
-        command_id: String,
-        caller: &Caller,
-        now: DateTime<Utc>,
-        booking_id: &str,
-    ) -> Result<Done, Failure> {
-        let order = Order {
-            client: &self.dynamodb,
-            tables: &self.tables,
-            command,
-            command_id,
-            origin: Origin {
-                who: &format!("bdc-intake for {}", caller.name()),
-                correlation_id: booking_id,
-            },
-            now,
-            new_id: &|| self.entropy.ulid(now),
-        };
-        Ok(order.carry_out(booking_id).await?)
-    }
-
-    /// Moves a booking: the new slots are held and the old ones freed in one step.
     async fn reschedule(
         &self,
         id: &str,
@@ -81,38 +56,12 @@ impl Intake {
             .optional_text("resource", 40)?
             .unwrap_or_else(|| booking.place.resource.clone());
         let wanted = self.wanted(&resource, instant.utc, booking.party, now)?;
-        let mut place = self.place(wanted, 0, None);
-        if wanted.resource.capacity > 1 {
-            let free = self
-                .free_units(wanted.resource, &self.cells_of(wanted), id)
-                .await;
-            place = self.place(wanted, 0, Some(&free?));
-        }
-        for _ in 0..PLACES_MAX {
-            let Some(to) = place else {
-                break;
-            };
-            let command_id = format!("reschedule:{id}:{resource}:{}", stamp(instant.utc));
-            let done = self
-                .order(Command::Reschedule { to }, command_id, caller, now, id)
-                .await?;
-            match done {
-                Done::Taken(_) if wanted.resource.capacity > 1 => {
-                    let free = self
-                        .free_units(wanted.resource, &self.cells_of(wanted), id)
-                        .await;
-                    place = self.place(wanted, 0, Some(&free?));
-                }
-                done @ (Done::Moved(_)
-                | Done::Rejected(..)
-                | Done::Taken(_)
-                | Done::Missing
-                | Done::Contended) => {
-                    return Ok(reply(done, caller)?);
-                }
-            }
-        }
-        Err(taken().into())
+        let by = By {
+            who: &caller.name(),
+            side: CancelledBy::Business,
+        };
+        let done = self.move_to(id, wanted, by, now).await?;
+        Ok(reply(done, caller)?)
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! Triggered by the topic to which two-way SMS publishes. Touches the opt-out list and the audit.
 //! A text that comes twice, or after a later one, changes nothing: the row keeps when the wish that
-//! it holds was sent. If two run at once, the later wish stays.
+//! it holds was sent. If two run at once, the later wish stays. What the phone of a forgotten person
+//! wants stays under its hidden form, under the salt that this function may read.
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
-use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, count};
+use lambda_kit::{ConfigError, Entropy, Failure, Function, SecretCache, Setup, count};
 use paidonce_core::audit::Audit;
-use paidonce_core::optout::{OptoutRow, Wish, subject, wish};
+use paidonce_core::optout::{OptoutRow, Wish, hidden, subject, wish};
 use paidonce_core::phone::Phone;
 use paidonce_core::step::{Step, Written, write};
 use serde::Deserialize;
@@ -18,6 +19,7 @@ pub struct Optout {
     dynamodb: Client,
     optout_table: String,
     audit_table: String,
+    privacy_salt: SecretCache,
     entropy: Entropy,
 }
 
@@ -58,6 +60,7 @@ impl Function for Optout {
             dynamodb: Client::new(&setup.aws),
             optout_table: environment.text("OPTOUT_TABLE"),
             audit_table: environment.text("AUDIT_TABLE"),
+            privacy_salt: SecretCache::new(&setup.aws, environment.text("PRIVACY_SECRET")),
             entropy: setup.entropy.clone(),
         })
     }
@@ -88,40 +91,58 @@ impl Optout {
         // matter: whoever can text STOP can be texted.
         let phone = Phone::try_from(sms.origination_number)
             .map_err(|_| "the inbound text is not from a phone number")?;
-        let row = OptoutRow::new(
-            phone,
-            wish,
-            notification.timestamp,
-            notification.message_id.clone(),
-        );
+        let salt = self.privacy_salt.get(now).await?;
+        let hidden = hidden(&phone, salt.current())?;
+        let id = notification.message_id;
+        let row = |key: &str| OptoutRow::new(key, wish, notification.timestamp, id.clone());
+        let step = self
+            .step(&id, &row(phone.e164()), now)
+            .unless_hidden(&self.optout_table, &hidden);
+        let found = match self.write(step, wish, &id, &hidden).await? {
+            Written::Applied => return Ok(()),
+            Written::Contended => return Err("others kept writing".into()),
+            Written::Stale(found) => found,
+        };
+        // A later wish is known, or the phone's person was forgotten.
+        if !found.iter().any(|found| found.key == hidden) {
+            return Ok(());
+        }
+        let step = self.step(&id, &row(&hidden), now);
+        match self.write(step, wish, &id, &hidden).await? {
+            Written::Applied | Written::Stale(_) => Ok(()),
+            Written::Contended => Err("others kept writing".into()),
+        }
+    }
+
+    fn step(&self, message_id: &str, row: &OptoutRow, now: DateTime<Utc>) -> Step {
+        let command_id = format!("optout:{message_id}");
+        Step::new(self.entropy.ulid(now), command_id, now).note_wish(&self.optout_table, row)
+    }
+
+    async fn write(
+        &self,
+        step: Step,
+        wish: Wish,
+        message_id: &str,
+        hidden: &str,
+    ) -> Result<Written, Failure> {
         let what = match wish {
             Wish::Stop => "opted out",
             Wish::Start => "opted in",
         };
         let audit = Audit {
-            subject: &subject(&row.phone),
+            subject: &subject(hidden),
             who: Self::NAME,
             what,
             before: None,
             after: None,
             why: "by text".to_owned(),
-            correlation_id: &notification.message_id,
+            correlation_id: message_id,
         };
-        let step = Step::new(
-            self.entropy.ulid(now),
-            format!("optout:{}", notification.message_id),
-            now,
-        )
-        .note_wish(&self.optout_table, &row)
-        .audit(&self.audit_table, audit);
-        match write(&self.dynamodb, &step).await? {
-            Written::Applied => {
-                tracing::info!(message.id = %notification.message_id, "A customer {what}");
-                Ok(())
-            }
-            // A later wish is known.
-            Written::Stale(_) => Ok(()),
-            Written::Contended => Err("others kept writing".into()),
+        let written = write(&self.dynamodb, &step.audit(&self.audit_table, audit)).await?;
+        if let Written::Applied = written {
+            tracing::info!(message.id = %message_id, "A customer {what}");
         }
+        Ok(written)
     }
 }

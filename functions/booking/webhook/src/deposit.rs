@@ -2,19 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::{Failure, Function, Problem};
-use paidonce_core::booking::{
-    Booking, Command, Place, Reason, Rejection, State, Transition, decide,
-};
+use paidonce_core::booking::{Booking, Command, Reason, Rejection, Transition, decide};
 use paidonce_core::booking_step::{CashierOrder, Origin, step_of};
 use paidonce_core::carry_out::DECISIONS_MAX;
 use paidonce_core::payment::Outcome;
 use paidonce_core::refund::{self, PaymentRow};
-use paidonce_core::refund_step::hand_over_money;
 use paidonce_core::slots::SlotRow;
 use paidonce_core::step::{Found, Row, Step, from_item, read};
 use serde_json::json;
 
 use crate::Webhook;
+use crate::again::{Again, with_place};
 use crate::event::{Event, PaymentOrder};
 use crate::ledger::{About, Next, audit};
 
@@ -27,8 +25,10 @@ pub struct Known {
     pub booking: Option<Box<Booking>>,
     /// The payment's row, where reports came before the payment itself.
     pub payment: Option<Box<PaymentRow>>,
-    /// The booking's old slots are another's by now.
-    pub slots_are_taken: bool,
+    /// Where a booking that was released may be held again.
+    pub again: Again,
+    /// Free starts near its own, once they were looked for.
+    pub other_times: Option<Vec<DateTime<Utc>>>,
 }
 
 impl Webhook {
@@ -44,6 +44,7 @@ impl Webhook {
             ..Known::default()
         };
         for _ in 0..DECISIONS_MAX {
+            self.look_around(&order.command, &mut known, now).await?;
             let step = match &known.booking {
                 Some(booking) => self.step(event, order, &known, booking, now),
                 None => self.unknown(event, order, &known, now)?,
@@ -66,9 +67,12 @@ impl Webhook {
         booking: &Booking,
         now: DateTime<Utc>,
     ) -> Step {
-        let command = with_place(order.command.clone(), booking, known.slots_are_taken);
+        let command = with_place(order.command.clone(), booking, &known.again);
         let transition = match decide(booking, command.clone(), now) {
-            Ok(transition) => transition,
+            Ok(transition) => Transition {
+                other_times: known.other_times.clone().unwrap_or_default(),
+                ..transition
+            },
             Err(rejection) => return self.rejected(event, order, booking, rejection, now),
         };
         let outcome = outcome(&command, booking, &transition);
@@ -143,17 +147,14 @@ impl Webhook {
                     event,
                 ),
             );
-        step = hand_over_money(step, &self.tables, &order.booking_id, &change);
         if change.after.misses_refunds() {
             let payment_ref = order.payment_ref.clone();
             let reconcile = CashierOrder::Reconcile { payment_ref };
             step = step.order_cashier(&self.tables, &order.booking_id, reconcile);
         }
-        let transition = match change.after.facts() {
-            Some(facts) => transition.and(Command::SyncMoney(facts), now),
-            None => transition,
-        };
-        (step, transition)
+        let step = step.money_cases(&self.tables, &change);
+        let facts = change.after.facts();
+        (step, transition.and(Command::SyncMoney(facts), now))
     }
 
     /// An event that changes nothing: the booking must still be so.
@@ -247,22 +248,12 @@ impl Known {
                 (PaymentRow::NAME, row) => {
                     self.payment = row.map(from_item).transpose()?.map(Box::new);
                 }
-                (SlotRow::NAME, _) => self.slots_are_taken = true,
+                (SlotRow::NAME, _) => self.again = Again::Lost,
                 _ => {}
             }
         }
         Ok(())
     }
-}
-
-/// Money for a booking that was released gets the old slots again if they are free.
-fn with_place(mut command: Command, booking: &Booking, slots_are_taken: bool) -> Command {
-    if let Command::ReceivePayment(payment) = &mut command {
-        let place: Option<&Place> =
-            (booking.state == State::Released && !slots_are_taken).then_some(&booking.place);
-        payment.hold_again = place.cloned();
-    }
-    command
 }
 
 fn about(order: &PaymentOrder) -> About<'_> {

@@ -90,7 +90,9 @@ fn family(kind: &str) -> Option<Family> {
         "checkout.session.completed"
         | "checkout.session.async_payment_succeeded"
         | "checkout.session.async_payment_failed"
-        | "checkout.session.expired" => Some(Family::Session),
+        | "checkout.session.expired"
+        // A payment, which has the fields that we read of a session.
+        | "payment_intent.partially_funded" => Some(Family::Session),
         "charge.refunded"
         | "charge.refund.updated"
         | "refund.created"
@@ -127,7 +129,8 @@ impl Event {
     /// from: a report is read from it once more, by its own shape.
     ///
     /// # Errors
-    /// A 400 for an object that is not what its type says.
+    /// A 400 for an object that is not what its type says; a 500 for a report of money that can't be
+    /// read, so that it is sent again.
     pub fn meaning(
         &self,
         body: &[u8],
@@ -181,7 +184,8 @@ impl Event {
             ("checkout.session.async_payment_failed", _) => Command::FailFunds {
                 payment_ref: payment_ref.clone(),
             },
-            ("checkout.session.completed", Some("unpaid")) => Command::AwaitFunds {
+            ("checkout.session.completed", Some("unpaid"))
+            | ("payment_intent.partially_funded", _) => Command::AwaitFunds {
                 payment_ref: payment_ref.clone(),
                 collected: false,
             },

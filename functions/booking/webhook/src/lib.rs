@@ -3,12 +3,13 @@
 //!
 //! Triggered by its Function URL. Touches the event ledger and the payments, bookings, outbox and
 //! audit; it can't create a booking or free a slot, it may hold slots again for money that was paid
-//! in time, and it is the only role that may write `payment_ref`, so nobody else can confirm. An
+//! in time, and looks at the calendar only after these slots or the time for them were lost, and it is the only role that may write `payment_ref`, so nobody else can confirm. An
 //! event that comes twice finds itself in the ledger, written in the same step as what it did. If
 //! two run at once for one booking, the version condition lets one write, and the other decides
 //! again on the row that came back. Our own failure is a 5xx, so that the provider sends the event
 //! again.
 
+mod again;
 mod deposit;
 pub mod event;
 mod ledger;
@@ -24,11 +25,15 @@ use lambda_kit::{
     Setup, count, serve,
 };
 use paidonce_core::booking_step::Tables;
+use paidonce_core::calendar::Calendar;
 use paidonce_core::signature::{SignatureError, verify};
+use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::{Value, json};
 
 use crate::event::{Event, Meaning};
 
+#[doc(hidden)]
+pub use crate::again::Again;
 #[doc(hidden)]
 pub use crate::deposit::Known;
 
@@ -43,6 +48,8 @@ pub struct Webhook {
     dynamodb: Client,
     tables: Tables,
     payments_table: String,
+    calendar: Calendar,
+    venue: Venue,
     signing: SecretCache,
     livemode: bool,
     account: Option<String>,
@@ -56,14 +63,20 @@ impl Function for Webhook {
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
+        let venue = environment.optional("VENUE");
+        let venue = Venue::from_json(venue.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
         let api_version = environment.text("PROVIDER_API_VERSION");
+        let tables = Tables {
+            slots: environment.text("SLOTS_TABLE"),
+            cashier_queue: environment.text("CASHIER_QUEUE"),
+            ..Tables::named(|name| environment.text(name))
+        };
+        let dynamodb = Client::new(&setup.aws);
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
-            tables: Tables {
-                slots: environment.text("SLOTS_TABLE"),
-                cashier_queue: environment.text("CASHIER_QUEUE"),
-                ..Tables::named(|name| environment.text(name))
-            },
+            calendar: Calendar::new(dynamodb.clone(), tables.slots.clone(), venue.zone),
+            venue,
+            dynamodb,
+            tables,
             payments_table: environment.text("PAYMENTS_TABLE"),
             signing: SecretCache::new(&setup.aws, environment.text("SIGNING_SECRET")),
             livemode: environment.parsed("LIVEMODE", true),
@@ -93,7 +106,12 @@ impl Webhook {
         if event.train() != Some(&self.train) {
             count(Self::NAME, "api_version_mismatch", 1);
         }
-        let meaning = event.meaning(&request.body, self.livemode, self.account.as_deref())?;
+        let meaning = event
+            .meaning(&request.body, self.livemode, self.account.as_deref())
+            .inspect_err(|problem| {
+                count(Self::NAME, "event_unreadable", 1);
+                tracing::error!(event.id = %event.id, code = problem.code, "Event `{}` can't be read", event.id);
+            })?;
         match meaning {
             Meaning::OtherType => count(Self::NAME, "event_ignored", 1),
             Meaning::OtherProduct => count(Self::NAME, "foreign_object", 1),

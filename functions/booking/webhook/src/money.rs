@@ -58,12 +58,17 @@ impl Webhook {
 
     /// The booking is the one that the payment's own row names.
     async fn find_booking(&self, rows: &mut Rows) -> Result<(), Failure> {
-        let owner = rows.payment.as_ref().and_then(|it| it.booking_id.as_ref());
-        let Some(owner) = owner else {
+        let owner = rows.payment.as_ref().and_then(|it| {
+            let owner = it.booking_id.as_ref()?;
+            Some((owner, it.payment_ref.clone()))
+        });
+        let Some((owner, payment_ref)) = owner else {
             rows.booking = None;
             return Ok(());
         };
-        if rows.booking.as_ref().map(|it| &it.booking_id) != Some(owner) {
+        // A booking that was read beside the payment may be from before the payment was its.
+        let knows = |it: &Booking| it.booking_id == *owner && it.knows(&payment_ref);
+        if !rows.booking.as_ref().is_some_and(knows) {
             rows.booking = read(&self.dynamodb, &self.tables.bookings, owner).await?;
         }
         Ok(())

@@ -23,6 +23,7 @@ pub struct Report {
 
 #[derive(Deserialize)]
 struct Envelope<T> {
+    created: i64,
     data: Data<T>,
 }
 
@@ -82,6 +83,7 @@ struct BalanceTransaction {
     amount: i64,
     fee: i64,
     currency: String,
+    created: Option<i64>,
 }
 
 impl Report {
@@ -89,25 +91,27 @@ impl Report {
     /// that we make.
     ///
     /// # Errors
-    /// A 400 for an object that is not what its type says.
+    /// For an object that is not what its type says, or says something that we don't know yet.
     pub(crate) fn read(kind: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
         match kind {
-            "charge.refunded" => charge(object(body)?),
-            _ if kind.starts_with("charge.dispute.") => dispute(object(body)?),
-            _ => refund(object(body)?),
+            "charge.refunded" => charge(object(body)?.data.object),
+            _ if kind.starts_with("charge.dispute.") => {
+                let event = object(body)?;
+                dispute(event.data.object, event.created)
+            }
+            _ => refund(object(body)?.data.object),
         }
     }
 }
 
-fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice::<Envelope<T>>(body)
-        .map(|envelope| envelope.data.object)
-        .map_err(|_| unreadable())
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<Envelope<T>, Problem> {
+    serde_json::from_slice(body).map_err(|_| unreadable())
 }
 
+/// It may be news that a newer version of ours can read: the provider sends it again for days.
 fn unreadable() -> Problem {
-    let detail = "The event's object is not what its type says.";
-    Problem::new(400, "not_an_event", detail)
+    let detail = "The event's object is not one that we can read.";
+    Problem::new(500, "unreadable_report", detail)
 }
 
 fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
@@ -115,7 +119,9 @@ fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
         return Ok(None);
     };
     let metadata = object.metadata.unwrap_or_default();
-    let amount = money(object.amount, &object.currency)?;
+    let Ok(amount) = Money::from_stripe(object.amount, &object.currency) else {
+        return Ok(None);
+    };
     Ok(Some(Report {
         payment_ref,
         booking_id: ours(metadata.booking_id.as_deref()),
@@ -135,7 +141,10 @@ fn charge(object: ChargeObject) -> Result<Option<Report>, Problem> {
     let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
         return Ok(None);
     };
-    let said = money(object.amount_refunded, &object.currency)?;
+    // What is not in a currency that we take is not ours.
+    let Ok(said) = Money::from_stripe(object.amount_refunded, &object.currency) else {
+        return Ok(None);
+    };
     let metadata = object.metadata.unwrap_or_default();
     Ok(Some(Report {
         payment_ref,
@@ -147,11 +156,13 @@ fn charge(object: ChargeObject) -> Result<Option<Report>, Problem> {
     }))
 }
 
-fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
+fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Problem> {
     let Some(payment_ref) = payment_ref(object.payment_intent.as_ref()) else {
         return Ok(None);
     };
-    let amount = money(object.amount, &object.currency)?;
+    let Ok(amount) = Money::from_stripe(object.amount, &object.currency) else {
+        return Ok(None);
+    };
     let moved = |wanted: fn(i64) -> bool| {
         let sum = object.balance_transactions.iter();
         let sum: i64 = sum.map(|it| it.amount).filter(|it| wanted(*it)).sum();
@@ -160,9 +171,20 @@ fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
             .filter(|_| sum != 0)
             .and_then(|currency| Money::from_stripe(sum.abs(), currency).ok())
     };
-    let fees: i64 = object.balance_transactions.iter().map(|it| it.fee).sum();
-    let currency = object.balance_transactions.first().map(|it| &it.currency);
-    let fee = currency.and_then(|currency| Money::from_stripe(fees, currency).ok());
+    let fees = |wanted: fn(i64) -> bool| {
+        let fees = object.balance_transactions.iter().map(|it| it.fee);
+        let fees: i64 = fees.filter(|fee| wanted(*fee)).sum();
+        let currency = object.balance_transactions.first().map(|it| &it.currency);
+        currency
+            .filter(|_| fees != 0)
+            .and_then(|currency| Money::from_stripe(fees.abs(), currency).ok())
+    };
+    let moved_at = |wanted: fn(i64) -> bool| {
+        let moved = object.balance_transactions.iter();
+        let mut moved = moved.filter(|it| wanted(it.amount));
+        let at = moved.next().map(|it| it.created.unwrap_or(told_at));
+        at.map(instant).transpose()
+    };
     let due_by = object.evidence_details.and_then(|it| it.due_by);
     let due_by = due_by.map(instant).transpose()?;
     let opened_at = instant(object.created)?;
@@ -174,7 +196,15 @@ fn dispute(object: DisputeObject) -> Result<Option<Report>, Problem> {
         due_by,
         withdrawn: moved(|amount| amount < 0),
         reinstated: moved(|amount| amount > 0),
-        fee: fee.filter(|fee| fee.minor() > 0),
+        fee: fees(|fee| fee > 0),
+        fee_returned: fees(|fee| fee < 0),
+        withdrawn_at: moved_at(|amount| amount < 0)?,
+        reinstated_at: moved_at(|amount| amount > 0)?,
+        closed_at: object
+            .status
+            .is_over()
+            .then(|| instant(told_at))
+            .transpose()?,
     };
     Ok(Some(Report {
         payment_ref,
@@ -193,10 +223,6 @@ fn payment_ref(value: Option<&Value>) -> Option<String> {
 
 fn ours(booking_id: Option<&str>) -> Option<String> {
     booking_id.and_then(our_booking_id)
-}
-
-fn money(minor: i64, currency: &str) -> Result<Money, Problem> {
-    Money::from_stripe(minor, currency).map_err(|_| unreadable())
 }
 
 fn instant(seconds: i64) -> Result<DateTime<Utc>, Problem> {

@@ -1,6 +1,9 @@
 //! What becomes of money, by amounts: each penny is confirmed, given back or in a person's hands.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::dispute::DisputeStatus;
 use crate::venue::{Overpaid, PartialCancellation};
 
 fn refunds(transition: &Transition) -> Vec<(String, i64)> {
@@ -77,40 +80,12 @@ fn too_much_is_a_persons_business_where_the_policy_asks() {
 }
 
 #[test]
-fn money_in_another_currency_pays_nothing_and_goes_back_when_the_hold_ends() {
+fn money_in_another_currency_pays_nothing_and_is_not_lost_sight_of() {
     let usd = Money::from_stripe(2000, "usd").ok();
     let odd = apply(&booking(State::Pending), payment("pi_1", usd), hours(1));
     assert_eq!((odd.after.owed(), odd.after.payments.len()), (gbp(2000), 1));
     let released = apply(&odd.after, Command::Release, hours(26));
     assert_eq!(refunds(&released), [("refund:part:pi_1".to_owned(), 2000)]);
-    assert_eq!(
-        released.refunded(),
-        usd,
-        "and the customer is told how much"
-    );
-    let cancel = Command::Cancel {
-        by: CancelledBy::Customer,
-        reason: String::new(),
-    };
-    let cancelled = apply(&odd.after, cancel, hours(2));
-    assert_eq!(cancelled.refunded(), usd);
-}
-
-#[test]
-fn what_a_bank_disputes_does_not_go_back_with_the_hold_either() {
-    let short = apply(
-        &booking(State::Pending),
-        payment("pi_1", Some(gbp(1500))),
-        hours(1),
-    );
-    let disputed = reported(0, Some(DisputeStatus::NeedsResponse));
-    let disputed = apply(&short.after, disputed, hours(2));
-    let released = apply(&disputed.after, Command::Release, hours(26));
-    assert_eq!(released.after.state, State::Released);
-    assert_eq!(refunds(&released), []);
-    let about = disputed.after.payments.first().cloned();
-    let case = Consequence::Handover(Reason::RefundDue, about);
-    assert!(released.consequences.contains(&case));
 }
 
 #[test]
@@ -177,12 +152,21 @@ fn a_dispute_freezes_the_deposit_until_it_is_won() {
     let won = apply(&frozen.after, disputed(DisputeStatus::Won), hours(20)).after;
     assert!(!won.is_frozen());
     let lost = apply(&frozen.after, disputed(DisputeStatus::Lost), hours(20)).after;
-    assert!(lost.is_frozen());
-    let late = decide(&won, disputed(DisputeStatus::UnderReview), hours(21)).err();
+    assert!(
+        lost.is_frozen(),
+        "nothing is here, and nobody marked the visit"
+    );
+    assert_eq!(lost.kept(), gbp(0));
+    let marked = Command::MarkAttendance {
+        attended: true,
+        marked_by: "bar".to_owned(),
+    };
+    let marked = apply(&lost, marked, hours(248)).after;
+    let settled = decide(&marked, Command::Settle, hours(300)).map(|to| to.after.state);
     assert_eq!(
-        late,
-        Some(Rejection::Already),
-        "an older report changes nothing"
+        settled,
+        Ok(State::Applied),
+        "a visit ends also without its deposit"
     );
 }
 
@@ -230,22 +214,184 @@ fn a_page_that_is_open_elsewhere_is_closed_when_the_deposit_is_paid_or_no_longer
 }
 
 #[test]
-fn what_went_back_by_hand_counts_beside_our_orders_and_not_if_it_failed() {
-    let order = Command::Refund {
+fn a_dispute_of_money_that_went_back_freezes_nothing() {
+    let second = apply(
+        &booking(State::Confirmed),
+        payment("pi_2", Some(gbp(2000))),
+        hours(2),
+    );
+    let disputed = Disputed {
+        payment_ref: "pi_2".to_owned(),
+        status: DisputeStatus::NeedsResponse,
+        amount: gbp(2000),
+    };
+    let facts = MoneyFacts {
+        payment_ref: "pi_2".to_owned(),
+        refunds: Refunds::default(),
+        by_others: false,
+        disputes: BTreeMap::from([("du_2".to_owned(), disputed)]),
+    };
+    let disputed = apply(&second.after, Command::SyncMoney(facts), hours(3)).after;
+    assert!(!disputed.is_frozen());
+}
+
+#[test]
+fn a_refund_that_came_to_nothing_may_be_ordered_again_under_a_key_of_its_own() {
+    let all = || Command::Refund {
         payment_ref: None,
-        amount: Some(gbp(500)),
+        amount: None,
         order: staff(),
     };
-    let ordered = apply(&booking(State::Confirmed), order, hours(1)).after;
-    let by_hand = apply(&ordered, reported(300, None), hours(2)).after;
-    assert_eq!(by_hand.kept(), gbp(1200));
-    let more = apply(&by_hand, reported(1500, None), hours(3));
-    assert_eq!(more.after.kept(), gbp(0));
-    let gone = Consequence::Handover(Reason::RefundedElsewhere, Some(by_hand.payments[0].clone()));
-    assert_eq!(more.consequences, [gone]);
-    assert!(more.after.is_frozen());
-    // All of what was done by hand failed later: as if it had never been.
-    let failed = apply(&more.after, reported(0, None), hours(4)).after;
-    assert_eq!(failed.payments, ordered.payments);
-    assert!(!failed.is_frozen());
+    let ordered = apply(&booking(State::Confirmed), all(), hours(2));
+    let key = "refund:staff:pi_1:2000".to_owned();
+    assert_eq!(refunds(&ordered), [(key.clone(), 2000)]);
+    assert_eq!(
+        decide(&ordered.after, all(), hours(3)).err(),
+        Some(Rejection::Already)
+    );
+    let facts = MoneyFacts {
+        payment_ref: "pi_1".to_owned(),
+        refunds: Refunds {
+            returned: 2000,
+            stranded: 2000,
+            keys: BTreeSet::from([key.clone()]),
+            dead: BTreeSet::from([key]),
+        },
+        by_others: false,
+        disputes: BTreeMap::new(),
+    };
+    let dead = apply(&ordered.after, Command::SyncMoney(facts), hours(4)).after;
+    assert_eq!(dead.kept(), gbp(0), "it is still owed");
+    let again = apply(&dead, all(), hours(5));
+    assert_eq!(again.after.kept(), gbp(0));
+    assert_eq!(
+        refunds(&again),
+        [("refund:staff:pi_1:2000:2".to_owned(), 2000)]
+    );
+}
+
+#[test]
+fn the_staff_give_back_all_payments_of_a_deposit_at_once() {
+    let short = apply(
+        &booking(State::Pending),
+        payment("pi_1", Some(gbp(500))),
+        hours(1),
+    );
+    let whole = apply(&short.after, payment("pi_2", Some(gbp(1500))), hours(2));
+    let all = Command::Refund {
+        payment_ref: None,
+        amount: None,
+        order: staff(),
+    };
+    let keys: Vec<i64> = refunds(&apply(&whole.after, all, hours(3)))
+        .into_iter()
+        .map(|(_, amount)| amount)
+        .collect();
+    assert_eq!(keys, [1500, 500]);
+}
+
+#[test]
+fn money_that_was_seen_is_a_persons_business_where_no_booking_waits_for_it() {
+    let seen = || Command::AwaitFunds {
+        payment_ref: "pi_9".to_owned(),
+        collected: true,
+    };
+    let unseen = |to: &Transition| {
+        to.consequences
+            .iter()
+            .any(|it| matches!(it, Consequence::Handover(Reason::FundsUnseen, Some(_))))
+    };
+    let cancelled = booking(State::Cancelled);
+    let noted = apply(&cancelled, seen(), hours(3));
+    assert!(unseen(&noted));
+    assert_eq!(
+        decide(&noted.after, seen(), hours(4)).err(),
+        Some(Rejection::Already)
+    );
+    let back = apply(&noted.after, payment("pi_9", Some(gbp(2000))), hours(5));
+    assert_eq!(back.after.funds, None, "it has been heard of");
+    let awaiting = apply(&booking(State::Pending), seen(), hours(3)).after;
+    let cancel = Command::Cancel {
+        by: CancelledBy::Customer,
+        reason: String::new(),
+    };
+    for command in [cancel, Command::Waive(staff())] {
+        assert!(unseen(&apply(&awaiting, command, hours(4))));
+    }
+}
+
+#[test]
+fn a_short_payment_that_was_waited_for_leaves_the_rest_to_be_paid() {
+    let seen = Command::AwaitFunds {
+        payment_ref: "pi_1".to_owned(),
+        collected: true,
+    };
+    let awaiting = apply(&booking(State::Pending), seen, hours(3)).after;
+    let short = apply(&awaiting, payment("pi_1", Some(gbp(1500))), hours(4)).after;
+    assert!(decide(&short, Command::IntendSession, hours(5)).is_ok());
+}
+
+#[test]
+fn a_hold_that_moves_forward_is_not_asked_again_for_money_that_is_on_its_way() {
+    let mut waiting = booking(State::Pending);
+    waiting.funds = Some(Funds {
+        payment_ref: "pi_1".to_owned(),
+        awaited: true,
+    });
+    waiting.deposit_deadline = hours(90);
+    let sooner = place("table-4", hours(60));
+    let command = Command::Reschedule {
+        to: sooner,
+        by: CancelledBy::Business,
+    };
+    let moved = apply(&waiting, command, hours(2)).after;
+    assert_eq!(
+        moved.deposit_deadline,
+        hours(58),
+        "two hours before the start"
+    );
+    assert_eq!(moved.remind_at, None);
+}
+
+#[test]
+fn a_hold_that_ends_gives_back_every_currency() {
+    let usd = Money::from_stripe(700, "usd").ok();
+    let odd = apply(&booking(State::Pending), payment("pi_1", usd), hours(1));
+    let both = apply(&odd.after, payment("pi_2", Some(gbp(500))), hours(2));
+    let released = apply(&both.after, Command::Release, hours(27));
+    let keys = ["refund:part:pi_2", "refund:part:pi_1"].map(str::to_owned);
+    let refunded: Vec<String> = refunds(&released).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(refunded, keys);
+}
+
+#[test]
+fn a_replaced_page_is_closed_before_the_slot_goes_even_if_its_successor_never_opened() {
+    let mut booking = with_open_page();
+    booking.deposit_deadline = hours(30);
+    let first = apply(&booking, payment("pi_5", Some(gbp(500))), hours(24)).after;
+    // Paid elsewhere: the page that is open asks for too much now, and makes way.
+    let mut open = first.clone();
+    if let Some(session) = &mut open.session {
+        session.closed = false;
+        session.amount = Some(gbp(2000));
+    }
+    let next = apply(&open, Command::IntendSession, hours(24)).after;
+    let session = next.session.clone().unwrap();
+    assert_eq!(
+        (session.attempt, session.replaces.as_deref()),
+        (2, Some("cs_1"))
+    );
+    let closing = apply(&next, Command::Release, hours(60));
+    let expire = Consequence::ExpireSession {
+        session_id: "cs_1".to_owned(),
+    };
+    assert_eq!(closing.consequences, [expire]);
+    let close = Command::CloseSession {
+        session_id: "cs_1".to_owned(),
+    };
+    let closed = apply(&closing.after, close, hours(60)).after;
+    assert_eq!(
+        apply(&closed, Command::Release, hours(60)).after.state,
+        State::Released
+    );
 }

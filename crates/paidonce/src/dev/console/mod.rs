@@ -35,6 +35,7 @@ pub(crate) fn router() -> Router<Shared> {
     Router::new()
         .route("/book", post(book))
         .route("/order", post(order))
+        .route("/money", post(money))
         .route("/clock", post(clock))
 }
 
@@ -102,12 +103,46 @@ async fn order(State(dev): State<Shared>, body: Body) -> Answered {
         "missed" => ("attendance", json!({"attended": false})),
         _ => ("cancel", json!({"by": "customer"})),
     };
-    let id: String = text(&form, "booking_id")
-        .chars()
-        .filter(|character| character.is_ascii_alphanumeric() || *character == '_')
-        .collect();
+    let id = id_in(text(&form, "booking_id"));
     let path = format!("/bookings/{id}/{order}");
     ask_intake(&dev, &path, &dev.fleet.tokens().staff, None, &body).await
+}
+
+/// What others do with the money at the provider, and what it says to that.
+async fn money(State(dev): State<Shared>, body: Body) -> Answered {
+    let form = form(body).await?;
+    let deed = match text(&form, "by") {
+        "dispute" => "dispute",
+        _ => "refund",
+    };
+    let path = format!(
+        "/_sandbox/payments/{}/{deed}",
+        id_in(text(&form, "payment_ref"))
+    );
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("content-type", "application/json")
+        .body(Bytes::from_static(b"{}"))
+        .map_err(|error| Problem::new(400, "bad_form", &error.to_string()))?;
+    let now = dev.fleet.cloud.clock().now();
+    let answer = dev.fleet.sandbox.call(request, now);
+    if answer.status().is_success() {
+        dev.move_clock(now).await;
+        return Ok(back());
+    }
+    let answered: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let problem = answered["error"]["message"]
+        .as_str()
+        .unwrap_or("The provider did not answer.");
+    page(&dev, answer.status().as_u16(), Some(problem))
+}
+
+/// An id as it may stand in a path.
+fn id_in(text: &str) -> String {
+    text.chars()
+        .filter(|character| character.is_ascii_alphanumeric() || *character == '_')
+        .collect()
 }
 
 /// Sends what the page asks for where everyone else sends it, and shows how that ended.

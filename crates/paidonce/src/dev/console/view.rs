@@ -1,7 +1,7 @@
 //! What the console shows, gathered from the tables, the messages and the provider.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use paidonce_core::booking::{Booking, State};
+use paidonce_core::booking::{Booking, Paid, State};
 use paidonce_core::case::{Case, Status};
 use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::local_time::human;
@@ -47,10 +47,22 @@ struct BookingView {
     starts: String,
     deposit: String,
     deadline: String,
+    /// Each payment with what went back of it.
+    payments: Vec<PaymentView>,
+    waived: bool,
+    disputes: Vec<String>,
+    manage_url: Option<String>,
     pay_url: Option<String>,
     session_url: Option<String>,
     can_mark: bool,
     can_cancel: bool,
+}
+
+#[derive(Serialize)]
+struct PaymentView {
+    payment_ref: String,
+    amount: String,
+    returned: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -83,6 +95,7 @@ struct CaseView {
 struct Totals {
     captured: String,
     refunded: String,
+    disputed: String,
     fees: String,
 }
 
@@ -175,19 +188,41 @@ fn booking_view(dev: &Dev, booking: &Booking, now: DateTime<Utc>) -> BookingView
         starts: human(place.starts_at, place.zone),
         deposit: booking.deposit.display(),
         deadline: human(booking.deposit_deadline, place.zone),
-        pay_url: is_pending.then(|| pay_url(dev, booking)).flatten(),
+        payments: booking.payments.iter().map(payment_view).collect(),
+        waived: booking.waived.is_some(),
+        disputes: booking
+            .disputes
+            .values()
+            .map(|disputed| disputed.status.as_str().replace('_', " "))
+            .collect(),
+        manage_url: (is_pending || is_confirmed)
+            .then(|| link(dev, booking, "bdc-intake", Purpose::Manage))
+            .flatten(),
+        pay_url: is_pending
+            .then(|| link(dev, booking, "bdc-cashier", Purpose::Pay))
+            .flatten(),
         session_url: opened.map(|opened| opened.url.clone()),
         can_mark: is_confirmed && place.starts_at <= now,
         can_cancel: is_pending || is_confirmed,
     }
 }
 
-/// The link of the text message.
-fn pay_url(dev: &Dev, booking: &Booking) -> Option<String> {
+fn payment_view(paid: &Paid) -> PaymentView {
+    PaymentView {
+        payment_ref: paid.payment_ref.clone(),
+        amount: paid
+            .amount
+            .map_or_else(|| "an unknown amount".to_owned(), Money::display),
+        returned: paid.returned.map(Money::display),
+    }
+}
+
+/// A link of a text message.
+fn link(dev: &Dev, booking: &Booking, function: &str, purpose: Purpose) -> Option<String> {
     let key = LinkKey::new(dev.fleet.link_key().as_bytes()).ok()?;
-    let query = key.sign(Purpose::Pay, &booking.booking_id, booking.place.starts_at);
-    let cashier = dev.fleet.url("bdc-cashier");
-    Some(format!("{cashier}pay/{}?{query}", booking.booking_id))
+    let query = key.sign(purpose, &booking.booking_id, booking.place.starts_at);
+    let (url, verb) = (dev.fleet.url(function), purpose.as_str());
+    Some(format!("{url}{verb}/{}?{query}", booking.booking_id))
 }
 
 fn case_view(dev: &Dev, case: Case) -> CaseView {
@@ -228,6 +263,7 @@ fn totals(ledger: &Value) -> Vec<Totals> {
         Totals {
             captured: shown("captured"),
             refunded: shown("refunded"),
+            disputed: shown("disputed"),
             fees: shown("fees"),
         }
     });
