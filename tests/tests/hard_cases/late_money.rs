@@ -284,7 +284,8 @@ async fn late_money_beside_the_next_customer_has_one_owner_of_the_slot() {
         let payment = town.pay_quietly(&booked, 2000);
         minutes(&town, 6).await;
         let event = deposit_paid(&town, &booked, "evt_1", &payment);
-        let wish = town.wish();
+        let mut wish = town.wish();
+        wish["phone"] = json!("07700 900199");
         let (webhook, customer) = (town.webhook(&event), town.post_booking(&wish, None));
         let (webhook, customer) = match first {
             "webhook" => futures::future::join(webhook, customer).await,

@@ -257,8 +257,8 @@ proptest! {
             let expected = end_after(story, &in_order, &[], true).await;
             (expected, end_after(story, &order, &again, settles).await)
         });
-        if story.refund_fails {
-            // Whether the deposit seemed to be gone in between depends on when we looked.
+        if story.refund_fails || story.dispute_ends == "lost" {
+            // Whether the deposit seemed to be gone in between, and by whom, depends on the order.
             for end in [&mut found, &mut expected] {
                 let cases = end["cases"].as_array_mut().unwrap();
                 cases.retain(|case| case != "refunded_elsewhere");
@@ -288,7 +288,10 @@ async fn bug_b01_the_provider_itself_may_reorder_double_and_delay_all_of_it() {
         let row = town.row(&booked);
         assert_eq!(row["state"], "CONFIRMED", "{rule}");
         assert_eq!(row["payments"][0]["returned"]["amount"], 700, "{rule}");
-        assert_eq!(row["disputes"][&dispute], "warning_closed", "{rule}");
+        assert_eq!(
+            row["disputes"][&dispute]["status"], "warning_closed",
+            "{rule}"
+        );
         town.assert_money_is_accounted_for();
     }
 }

@@ -47,7 +47,7 @@ async fn b12_a_whole_refund_by_hand_is_a_case_and_the_deposit_is_not_settled() {
     );
     let refunds = town.payment(&payment)["refunds"].clone();
     assert_eq!(refunds.as_object().unwrap().len(), 1, "known once");
-    attended(&town, &booked).await;
+    town.advance_to("2026-07-12T00:00:00Z").await;
     sweep(&town, SETTLE).await;
     assert_eq!(town.state(&booked), "CONFIRMED", "a person decides");
     assert_eq!(town.cases(), ["refunded_elsewhere"]);
