@@ -151,14 +151,16 @@ async fn b17_a_dispute_that_is_won_or_prevented_lets_the_deposit_be_settled() {
 }
 
 #[tokio::test]
-async fn b17_a_dispute_that_is_lost_stays_frozen_and_the_books_know_what_it_cost() {
+async fn b17_a_dispute_that_is_lost_leaves_nothing_to_settle_and_the_books_know_what_it_cost() {
     let (town, booked, dispute) = disputed(DISPUTED).await;
     town.move_dispute(&dispute, "under_review");
     town.settle().await;
     town.move_dispute(&dispute, "lost");
     town.settle().await;
     let_it_be_settled(&town, &booked).await;
+    // There is no deposit to apply or to forfeit.
     assert_eq!(town.state(&booked), "CONFIRMED");
+    assert_eq!(town.row(&booked)["payments"][0]["lost"]["amount"], 2000);
     let payment = town.row(&booked)["payment_ref"]
         .as_str()
         .unwrap()

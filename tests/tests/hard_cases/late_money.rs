@@ -1,6 +1,6 @@
 //! B1 to B3: money that is heard of after the deadline, and a page that is open at it.
 
-use fleet_tests::{CARD, Town, deposit_paid};
+use fleet_tests::{Answer, Booked, CARD, Town, deposit_paid};
 use local_cloud::{FaultKind, FaultRule};
 use paidonce::FleetOptions;
 use serde_json::{Value, json};
@@ -305,5 +305,64 @@ async fn late_money_beside_the_next_customer_has_one_owner_of_the_slot() {
             assert_eq!(town.state(&booked), "CONFIRMED");
         }
         town.assert_money_is_accounted_for();
+    }
+}
+
+/// A booking whose page is open a minute before its deadline.
+async fn with_an_open_page() -> (Town, Booked, Answer) {
+    let town = brisk_town();
+    let booked = town.pending().await;
+    minutes(&town, 29).await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(led.status, 303);
+    town.forget_calls();
+    (town, booked, led)
+}
+
+/// The calls of the cashier that closes a page in a run without faults, with their count so far.
+async fn closing_plan() -> Vec<(String, u32)> {
+    let (town, ..) = with_an_open_page().await;
+    minutes(&town, 1).await;
+    let mut plan: Vec<(String, u32)> = Vec::new();
+    for call in town.calls(CASHIER) {
+        let nth = plan.iter().filter(|(known, _)| *known == call).count() + 1;
+        plan.push((call, u32::try_from(nth).unwrap()));
+    }
+    plan
+}
+
+#[tokio::test]
+async fn b03_a_fault_at_any_call_of_the_closing_ends_in_the_release_or_in_the_payment() {
+    let plan = closing_plan().await;
+    assert!(
+        plan.iter().any(|(call, _)| call.ends_with("/expire")),
+        "{plan:?}"
+    );
+    for (operation, nth) in plan {
+        for fault in FaultKind::ALL {
+            for pays in [true, false] {
+                let what = format!("{operation} {nth} {fault:?} {pays}");
+                let (town, booked, led) = with_an_open_page().await;
+                if pays {
+                    mischief(&town, &json!({"delay_s": 600}));
+                    assert_eq!(town.pay_session(&led, CARD).0, 200, "{what}");
+                }
+                let rule = FaultRule::once(CASHIER, &operation, fault);
+                town.fleet.cloud.faults().add(rule.nth(nth).times(3));
+                minutes(&town, 1).await;
+                town.fleet.cloud.faults().clear();
+                minutes(&town, 40).await;
+                assert_no_cases(&town);
+                if pays {
+                    assert_stands(&town, &booked);
+                } else {
+                    assert_eq!(town.state(&booked), "RELEASED", "{what}");
+                    let page = &town.fleet.sandbox.ledger()["sessions"][0];
+                    assert_eq!(page["status"], "expired", "{what}");
+                    assert_eq!(told_after_the_reminder(&town), ["released"], "{what}");
+                }
+                town.assert_money_is_accounted_for();
+            }
+        }
     }
 }

@@ -172,3 +172,25 @@ pub(crate) fn move_refund(town: &Town, refund_id: &str, status: &str) {
     let (code, answer) = town.provider("POST", &path, &json!({"status": status}));
     assert_eq!(code, 200, "{answer}");
 }
+
+/// Lets `slow`, an invocation of `function`, make so many calls and stop; runs `fast` from start to
+/// end; then lets `slow` go on. Says whether `slow` was still under way.
+pub(crate) async fn weave<S: Future, F: Future>(
+    town: &Town,
+    function: &str,
+    calls: usize,
+    slow: S,
+    fast: F,
+) -> (S::Output, F::Output, bool) {
+    let mut slow = std::pin::pin!(slow);
+    let made = || town.calls(function).len();
+    let until = made() + calls;
+    while made() < until {
+        if let std::task::Poll::Ready(slow) = futures::poll!(slow.as_mut()) {
+            return (slow, fast.await, false);
+        }
+        tokio::task::yield_now().await;
+    }
+    let fast = fast.await;
+    (slow.await, fast, true)
+}

@@ -5,7 +5,7 @@ use local_cloud::{FaultKind, FaultRule};
 use serde_json::{Value, json};
 
 use crate::support::{
-    AFTERNOON, CASHIER, assert_no_cases, assert_refunded_once, assert_stands, take, times,
+    AFTERNOON, CASHIER, assert_no_cases, assert_refunded_once, assert_stands, minutes, take, times,
 };
 
 /// A booking that was paid on its own page and on another one, of which no event has come.
@@ -47,6 +47,8 @@ async fn b04_paid_twice_the_first_that_is_heard_of_confirms_and_the_other_goes_b
         assert_no_cases(&town);
         assert_eq!(town.payment(kept)["amount"], town.payment(back)["amount"]);
         assert_eq!(town.captured() - town.refunded(), 2000);
+        // The cashier was told to close the second page, heard that it was paid, and looks again.
+        minutes(&town, 7).await;
         town.assert_money_is_accounted_for();
     }
 }

@@ -95,6 +95,7 @@ async fn an_eventful_day(town: &Town) {
     town.advance(Duration::hours(1)).await;
     assert_eq!(town.state(&unmarked), "FORFEITED");
     the_morning_after(town, &comes).await;
+    held_again(town).await;
 }
 
 /// A dispute, the digest of what is open, what proves the booking, and the case closed.
@@ -127,6 +128,26 @@ fn town_with_few_holds() -> Town {
     Town::with_venue(&venue)
 }
 
+/// Money that was paid in time and heard of late, for a slot that is free: it is held again.
+async fn held_again(town: &Town) {
+    let booked = booked(town, "table-4", "2026-07-10T11:00").await;
+    let paid_at = town.now().timestamp();
+    let keep = json!({"by": "business", "reason": "closed"});
+    let deadline = town.row(&booked)["deposit_deadline"].clone();
+    town.advance_to(deadline.as_str().unwrap()).await;
+    town.advance(Duration::minutes(6)).await;
+    assert_eq!(town.state(&booked), "RELEASED");
+    let mut late = deposit_paid(town, &booked, "evt_in_time", "pi_in_time");
+    late["created"] = json!(paid_at);
+    for id in ["evt_in_time", "evt_in_time_too"] {
+        late["id"] = json!(id);
+        assert_eq!(town.webhook(&late).await.status, 200);
+    }
+    town.settle().await;
+    assert_eq!(town.state(&booked), "CONFIRMED");
+    ordered(town, &booked, "cancel", keep).await;
+}
+
 /// Money that doesn't fit, and signatures that are not known at first.
 async fn odd_payments(town: &Town, comes: &Booked) {
     let second = deposit_paid(town, comes, "evt_second", "pi_second");
@@ -151,6 +172,7 @@ async fn every_permission_is_used_and_none_is_missing() {
     // The dispute's was closed. The payments that were made up can't be refunded; the one that was unmarked is closed.
     let cases = [
         "late_payment",
+        "refund_failed",
         "refund_failed",
         "refund_failed",
         "unanswered_send",

@@ -89,7 +89,7 @@ async fn an_unpaid_booking_is_reminded_once_and_its_slot_goes_back_on_sale() {
 async fn where_nobody_marked_the_attendance_the_team_is_asked_and_nothing_is_forfeited() {
     let town = Town::new();
     let booked = town.confirmed().await;
-    town.advance_to("2026-07-12T12:00:00Z").await;
+    town.advance_to("2026-07-12T00:00:00Z").await;
     assert_eq!(town.state(&booked), "CONFIRMED");
     assert_eq!(town.cases(), ["attendance_unmarked"]);
     let kinds: Vec<String> = town.mails().into_iter().map(|mail| mail.kind).collect();

@@ -296,7 +296,7 @@ pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, R
     let about = booking.payments.get(at);
     let went_back = to.after.payments.get(at).and_then(|it| it.returned);
     let more = went_back != about.and_then(|paid| paid.returned);
-    let gone = more && booking.kept().minor() > 0 && to.after.kept().minor() == 0;
+    let gone = more && !booking.went_back() && to.after.went_back();
     if facts.by_others && gone && matches!(booking.state, Confirmed | Applied | Forfeited) {
         to = to.handing_over(Reason::RefundedElsewhere, about);
     }
@@ -495,6 +495,17 @@ impl Booking {
     /// Whether money came and nothing of it is here: it went back, or the bank took it.
     pub fn has_nothing(&self) -> bool {
         !self.payments.is_empty() && self.kept().minor() == 0 && self.waived.is_none()
+    }
+
+    /// Whether the whole deposit went back, whatever a bank did with it.
+    fn went_back(&self) -> bool {
+        let currency = self.deposit.currency();
+        let minor = |money: Option<Money>| money.map_or(0, Money::minor);
+        let mut here = self.payments.iter().filter(|paid| {
+            let of_deposit = paid.amount.is_some_and(|it| it.currency() == currency);
+            of_deposit && minor(paid.amount) > minor(paid.returned)
+        });
+        !self.payments.is_empty() && here.next().is_none()
     }
 
     fn knows_refunds(&self) -> bool {
