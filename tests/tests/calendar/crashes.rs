@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     assert_calendar_is_sound, assert_nothing_is_under_way, book, kinds_of, overdue_town,
-    quick_town, sweep, tokens,
+    quick_town, quick_venue, sweep, tokens, town_with,
 };
 
 /// How often a customer tries before they would telephone.
@@ -149,6 +149,54 @@ async fn bug_g02_a_release_survives_every_fault_at_every_call() {
             assert_released_once(&town, &bookings[0], &context);
             assert_eq!(town.kinds(), ["deposit_request", "reminder", "released"]);
             assert_on_sale_again(&town, &bookings[0], &context).await;
+        }
+    }
+}
+
+/// A booking whose deadline was a minute ago, while its page lives for 18 minutes more: no sweep has
+/// seen it since.
+async fn overdue_with_an_open_page() -> (Town, Booked) {
+    let mut venue = quick_venue();
+    venue["policy"]["start_buffer"] = json!(30);
+    let town = town_with("2026-07-11T17:17:00Z", &venue);
+    town.advance(Duration::minutes(1)).await;
+    let booked = book(&town, &json!({"starts_at": "2026-07-11T19:00"})).await;
+    assert_eq!(booked.answer["deposit_deadline"], "2026-07-11T17:30:00Z");
+    town.settle().await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(led.status, 303, "{}", led.text);
+    town.advance(Duration::minutes(13)).await;
+    assert_eq!(town.state(&booked), "PENDING");
+    town.forget_calls();
+    (town, booked)
+}
+
+#[tokio::test]
+async fn bug_g02_a_release_with_an_open_page_survives_every_fault_at_every_call() {
+    let (town, booked) = overdue_with_an_open_page().await;
+    town.advance(Duration::minutes(9)).await;
+    assert_eq!(town.state(&booked), "RELEASED");
+    for function in ["bdc-release-sweep", "bdc-cashier", "bdc-webhook"] {
+        let calls = town.calls(function);
+        assert!(
+            calls.contains(&"TransactWriteItems".to_owned()),
+            "{calls:?}"
+        );
+        for nth in 1..=calls.len() {
+            for fault in FaultKind::ALL {
+                let context = format!("{fault:?} of {function} at {} {nth}", calls[nth - 1]);
+                let (town, booked) = overdue_with_an_open_page().await;
+                let faults = town.fleet.cloud.faults();
+                faults.add(at_call(function, nth, fault, 1));
+                // Whatever goes wrong, it is at most one sweep later.
+                town.advance(Duration::minutes(14)).await;
+                assert!(faults.rules().is_empty(), "{context}: it did strike");
+                assert_released_once(&town, &booked, &context);
+                let told = town.told_by_provider();
+                assert_eq!(told.len(), 1, "{context}");
+                assert_eq!(told[0]["type"], "checkout.session.expired", "{context}");
+                assert_on_sale_again(&town, &booked, &context).await;
+            }
         }
     }
 }
