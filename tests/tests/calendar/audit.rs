@@ -30,7 +30,7 @@ fn assert_rebuilt(town: &Town, booked: &Booked, state: &str, steps: usize) {
 
     let mut changes: Vec<&AuditRow> = rows.iter().filter(|row| !row.set.is_empty()).collect();
     changes.sort_by_key(|row| row.set["version"].as_u64());
-    assert_eq!(changes.len(), steps);
+    assert_eq!(changes.len(), steps, "{:?}", town.history(booked));
     assert_eq!(changes[0].before, None);
     for pair in changes.windows(2) {
         assert_eq!(pair[0].after, pair[1].before, "no step is missing");
@@ -98,8 +98,12 @@ async fn of_a_life_that_ends_unpaid() {
     let late = deposit_paid(&town, &booked, "evt_late", &payment);
     assert_eq!(town.webhook(&late).await.status, 200);
     town.settle().await;
-    assert_rebuilt(&town, &booked, "RELEASED", 5);
-    assert!(town.history(&booked).contains(&"late payment".to_owned()));
+    assert_rebuilt(&town, &booked, "RELEASED", 6);
+    assert_eq!(
+        town.history(&booked)[6..],
+        ["late payment", "money reported"]
+    );
+    assert_eq!(town.refunded(), 2000);
 }
 
 #[tokio::test]
@@ -118,10 +122,20 @@ async fn of_a_life_that_is_given_up_and_taken_up_again() {
 #[tokio::test]
 async fn of_a_life_that_is_called_off() {
     let town = quick_town();
-    let booked = town.confirmed().await;
+    let booked = town.paid().await;
     let body = json!({"by": "customer", "reason": "Philippa has the flu"});
     order(&town, &booked, "cancel", &body).await;
-    assert_rebuilt(&town, &booked, "CANCELLED", 3);
+    assert_rebuilt(&town, &booked, "CANCELLED", 6);
+    let life = [
+        "slot held",
+        "payment page intended",
+        "payment page opened",
+        "deposit paid",
+        "cancelled",
+        "money reported",
+    ];
+    assert_eq!(town.history(&booked), life);
+    assert_eq!(town.refunded(), 2000);
     let told = json!(town.rows("bdc-audit")).to_string();
     assert!(!told.contains("flu"), "a reason is about a person");
 }

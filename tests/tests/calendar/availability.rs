@@ -6,7 +6,7 @@ use fleet_tests::Town;
 use paidonce_core::local_time::slot_stamp;
 use serde_json::json;
 
-use crate::support::{book, free, town_with, venue, wish};
+use crate::support::{book, free, town_with, venue, wish, wish_of};
 
 /// Every multiple of `grid` minutes on the wall clock, minute by minute.
 fn grid(zone: Tz, from: &str, to: &str, grid: u32) -> Vec<String> {
@@ -65,8 +65,8 @@ async fn what_is_listed_can_be_booked_and_what_is_not_can_not() {
         30,
     );
     for starts_at in starts {
-        let wish = wish(&town, &json!({"starts_at": starts_at}));
-        let answer = town.post_booking(&wish, None).await;
+        let another = wish_of(&town, 124, &json!({"starts_at": starts_at}));
+        let answer = town.post_booking(&another, None).await;
         assert_eq!(
             answer.status == 201,
             listed.contains(&starts_at),

@@ -3,11 +3,11 @@
 use chrono::Duration;
 use fleet_tests::{Answer, Booked, Town};
 use local_cloud::{FaultKind, FaultRule};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{
-    assert_calendar_is_sound, assert_nothing_is_under_way, kinds_of, overdue_town, quick_town,
-    sweep,
+    assert_calendar_is_sound, assert_nothing_is_under_way, book, kinds_of, overdue_town,
+    quick_town, quick_venue, sweep, tokens, town_with,
 };
 
 /// How often a customer tries before they would telephone.
@@ -23,9 +23,9 @@ fn at_call(function: &str, nth: usize, fault: FaultKind, times: u32) -> FaultRul
     }
 }
 
-async fn until_answered(town: &Town, key: &str) -> Answer {
+async fn until_answered(town: &Town, key: Option<&str>) -> Answer {
     for _ in 0..TRIES_MAX {
-        let answer = town.post_booking(&town.wish(), Some(key)).await;
+        let answer = town.post_booking(&town.wish(), key).await;
         if answer.status < 500 {
             return answer;
         }
@@ -33,13 +33,20 @@ async fn until_answered(town: &Town, key: &str) -> Answer {
     panic!("no answer after {TRIES_MAX} tries");
 }
 
-fn assert_one_booking(town: &Town, id: &Value, context: &str) {
+fn assert_one_booking(town: &Town, id: &Value, key: Option<&str>, context: &str) {
     let rows = town.rows("bdc-bookings");
     assert_eq!(rows.len(), 1, "{context}");
     assert_eq!(&rows[0]["booking_id"], id, "{context}");
     assert_eq!(rows[0]["state"], "PENDING", "{context}");
     assert_eq!(town.rows("bdc-slots").len(), 3, "{context}");
-    assert_eq!(town.rows("bdc-idempotency").len(), 1, "{context}");
+    let answers = usize::from(key.is_some());
+    assert_eq!(town.kept_answers().len(), answers, "{context}");
+    let own = id.as_str().unwrap();
+    assert_eq!(
+        tokens(town),
+        [own; 2],
+        "of the phone and the form, {context}"
+    );
     assert_eq!(town.kinds(), ["deposit_request"], "{context}");
     assert_eq!(town.rows("bdc-outbox").len(), 1, "{context}");
     assert_eq!(town.cases(), Vec::<String>::new(), "{context}");
@@ -56,15 +63,18 @@ async fn bug_g02_a_booking_survives_every_fault_at_every_call() {
     for nth in 1..=calls.len() {
         for fault in FaultKind::ALL {
             for times in [1, 13] {
-                let context = format!("{fault:?} {times} times at {} {nth}", calls[nth - 1]);
-                let town = Town::new();
-                let faults = town.fleet.cloud.faults();
-                faults.add(at_call("bdc-intake", nth, fault, times));
-                let answer = until_answered(&town, "k-1").await;
-                assert_eq!(answer.status, 201, "{context}: {}", answer.text);
-                assert!(faults.rules().is_empty(), "{context}: it did strike");
-                town.settle().await;
-                assert_one_booking(&town, &answer.json()["booking_id"], &context);
+                for key in [Some("k-1"), None] {
+                    let call = &calls[nth - 1];
+                    let context = format!("{fault:?} {times} times at {call} {nth} under {key:?}");
+                    let town = Town::new();
+                    let faults = town.fleet.cloud.faults();
+                    faults.add(at_call("bdc-intake", nth, fault, times));
+                    let answer = until_answered(&town, key).await;
+                    assert_eq!(answer.status, 201, "{context}: {}", answer.text);
+                    assert!(faults.rules().is_empty(), "{context}: it did strike");
+                    town.settle().await;
+                    assert_one_booking(&town, &answer.json()["booking_id"], key, &context);
+                }
             }
         }
     }
@@ -114,6 +124,16 @@ fn assert_released_once(town: &Town, booked: &Booked, context: &str) {
     assert_nothing_is_under_way(town);
 }
 
+/// The same customer, who sends the same form again, gets a booking and not the old answer.
+async fn assert_on_sale_again(town: &Town, released: &Booked, context: &str) {
+    let starts_at = town.row(released)["place"]["starts_at"].clone();
+    let again = book(town, &json!({"starts_at": starts_at})).await;
+    assert_ne!(again.id, released.id, "{context}");
+    let holder = town.holder(released.slot_key());
+    assert_eq!(holder, Some(again.id), "{context}");
+    assert_calendar_is_sound(town);
+}
+
 #[tokio::test]
 async fn bug_g02_a_release_survives_every_fault_at_every_call() {
     let calls = calls_of_a_sweep().await;
@@ -128,8 +148,55 @@ async fn bug_g02_a_release_survives_every_fault_at_every_call() {
             town.advance(Duration::minutes(6)).await;
             assert_released_once(&town, &bookings[0], &context);
             assert_eq!(town.kinds(), ["deposit_request", "reminder", "released"]);
-            let next = town.post_booking(&town.wish(), None).await;
-            assert_eq!(next.status, 201, "{context}");
+            assert_on_sale_again(&town, &bookings[0], &context).await;
+        }
+    }
+}
+
+/// A booking whose deadline was a minute ago, while its page lives for 18 minutes more: no sweep has
+/// seen it since.
+async fn overdue_with_an_open_page() -> (Town, Booked) {
+    let mut venue = quick_venue();
+    venue["policy"]["start_buffer"] = json!(30);
+    let town = town_with("2026-07-11T17:17:00Z", &venue);
+    town.advance(Duration::minutes(1)).await;
+    let booked = book(&town, &json!({"starts_at": "2026-07-11T19:00"})).await;
+    assert_eq!(booked.answer["deposit_deadline"], "2026-07-11T17:30:00Z");
+    town.settle().await;
+    let led = town.press_pay(booked.pay_url()).await;
+    assert_eq!(led.status, 303, "{}", led.text);
+    town.advance(Duration::minutes(13)).await;
+    assert_eq!(town.state(&booked), "PENDING");
+    town.forget_calls();
+    (town, booked)
+}
+
+#[tokio::test]
+async fn bug_g02_a_release_with_an_open_page_survives_every_fault_at_every_call() {
+    let (town, booked) = overdue_with_an_open_page().await;
+    town.advance(Duration::minutes(9)).await;
+    assert_eq!(town.state(&booked), "RELEASED");
+    for function in ["bdc-release-sweep", "bdc-cashier", "bdc-webhook"] {
+        let calls = town.calls(function);
+        assert!(
+            calls.contains(&"TransactWriteItems".to_owned()),
+            "{calls:?}"
+        );
+        for nth in 1..=calls.len() {
+            for fault in FaultKind::ALL {
+                let context = format!("{fault:?} of {function} at {} {nth}", calls[nth - 1]);
+                let (town, booked) = overdue_with_an_open_page().await;
+                let faults = town.fleet.cloud.faults();
+                faults.add(at_call(function, nth, fault, 1));
+                // Whatever goes wrong, it is at most one sweep later.
+                town.advance(Duration::minutes(14)).await;
+                assert!(faults.rules().is_empty(), "{context}: it did strike");
+                assert_released_once(&town, &booked, &context);
+                let told = town.told_by_provider();
+                assert_eq!(told.len(), 1, "{context}");
+                assert_eq!(told[0]["type"], "checkout.session.expired", "{context}");
+                assert_on_sale_again(&town, &booked, &context).await;
+            }
         }
     }
 }

@@ -2,21 +2,14 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::Duration;
-use fleet_tests::{Answer, Town};
+use fleet_tests::Town;
 use local_cloud::{FaultKind, FaultRule};
 use serde_json::{Value, json};
 
 use crate::support::{
-    assert_calendar_is_sound, post, post_as_staff, quick_town, tamper, warm_up, wish,
+    assert_calendar_is_sound, is_replayed, post, post_as_staff, quick_town, tamper, tokens,
+    warm_up, wish, wish_of,
 };
-
-fn is_replayed(answer: &Answer) -> bool {
-    answer
-        .headers
-        .get("idempotent-replayed")
-        .map(String::as_str)
-        == Some("true")
-}
 
 #[tokio::test]
 async fn bug_i02_the_same_key_and_request_gets_the_same_answer_byte_for_byte() {
@@ -101,7 +94,7 @@ async fn bug_i01_a_key_belongs_to_its_caller() {
     assert_eq!((form.status, staff.status), (201, 201));
     assert_ne!(form.json()["booking_id"], staff.json()["booking_id"]);
     assert_eq!(post_as_staff(&town, &other, "k-1").await.text, staff.text);
-    assert_eq!(town.rows("bdc-idempotency").len(), 2);
+    assert_eq!(town.kept_answers().len(), 2);
 }
 
 #[tokio::test]
@@ -122,7 +115,7 @@ async fn keys_that_differ_at_all_are_two_keys() {
 }
 
 async fn age(town: &Town, seconds_past: i64) {
-    let row = town.rows("bdc-idempotency").remove(0);
+    let row = town.kept_answers().remove(0);
     let key = row["scope_key"].as_str().unwrap().to_owned();
     let expires_at = (town.now().timestamp() - seconds_past).to_string();
     tamper(
@@ -139,9 +132,7 @@ async fn age(town: &Town, seconds_past: i64) {
 async fn bug_g09_a_key_past_its_time_counts_no_more_though_its_row_is_still_there() {
     let town = Town::new();
     let first = town.post_booking(&town.wish(), Some("k-1")).await;
-    let kept: i64 = town.rows("bdc-idempotency")[0]["expires_at"]
-        .as_i64()
-        .unwrap();
+    let kept: i64 = town.kept_answers()[0]["expires_at"].as_i64().unwrap();
     assert_eq!(kept, (town.now() + Duration::hours(48)).timestamp());
     age(&town, 1).await;
     let taken = town.post_booking(&town.wish(), Some("k-1")).await;
@@ -150,7 +141,7 @@ async fn bug_g09_a_key_past_its_time_counts_no_more_though_its_row_is_still_ther
     let second = town.post_booking(&other, Some("k-1")).await;
     assert_eq!(second.status, 201, "{}", second.text);
     assert_ne!(second.json()["booking_id"], first.json()["booking_id"]);
-    let rows = town.rows("bdc-idempotency");
+    let rows = town.kept_answers();
     assert_eq!(rows.len(), 1, "the old row is replaced");
     assert_eq!(rows[0]["expires_at"].as_i64().unwrap(), kept);
     assert_eq!(
@@ -199,15 +190,39 @@ async fn bug_g01_a_crash_leaves_no_key_in_progress() {
 }
 
 #[tokio::test]
-async fn without_a_key_the_same_form_twice_is_one_booking_and_a_taken_slot() {
+async fn without_a_key_the_same_form_twice_is_one_booking_and_for_others_a_taken_slot() {
     let town = Town::new();
     let first = town.post_booking(&town.wish(), None).await;
+    let id = first.json()["booking_id"].as_str().unwrap().to_owned();
     let second = town.post_booking(&town.wish(), None).await;
-    assert_eq!((first.status, second.status), (201, 409));
-    let problem = second.json();
+    assert_eq!((first.status, second.status), (201, 201));
+    assert_eq!((is_replayed(&first), is_replayed(&second)), (false, true));
+    assert_eq!(second.text, first.text);
+
+    let neighbour = town
+        .post_booking(&wish_of(&town, 124, &json!({})), None)
+        .await;
+    let larger = town
+        .post_booking(&wish(&town, &json!({"party": 3})), None)
+        .await;
+    let staff = post_as_staff(&town, &town.wish(), "k-1").await;
+    for other in [neighbour, larger, staff] {
+        assert_eq!(
+            (other.status, other.code().as_str(), &other.json()["field"]),
+            (409, "slot_taken", &json!("starts_at"))
+        );
+        assert!(!other.text.contains(&id), "it tells nothing of the first");
+    }
+    assert_eq!(town.kept_answers(), Vec::<Value>::new());
     assert_eq!(
-        (second.code().as_str(), &problem["field"]),
-        ("slot_taken", &json!("starts_at"))
+        tokens(&town),
+        [id.as_str(); 2],
+        "of the phone and of the form"
     );
-    assert_eq!(town.rows("bdc-idempotency"), Vec::<Value>::new());
+    for table in ["bdc-bookings", "bdc-outbox", "bdc-audit"] {
+        assert_eq!(town.rows(table).len(), 1, "{table}");
+    }
+    assert_calendar_is_sound(&town);
+    town.settle().await;
+    assert_eq!(town.kinds(), ["deposit_request"]);
 }

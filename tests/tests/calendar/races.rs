@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::support::{
-    assert_calendar_is_sound, kinds_of, overdue_town, quick_town, sweep, venue, wish,
+    assert_calendar_is_sound, is_replayed, kinds_of, overdue_town, quick_town, sweep, tokens,
+    venue, wish, wish_of,
 };
 
 /// How often a customer who was told to try again tries.
@@ -54,19 +55,48 @@ fn counted(sold: usize, refused: usize) -> BTreeMap<(u16, String), usize> {
 async fn many_want_one_slot(racers: usize) {
     let town = Arc::new(Town::new());
     let requests = (0..racers)
-        .map(|racer| (town.wish(), Some(format!("k-{racer}"))))
+        .map(|racer| {
+            let key = format!("k-{racer}");
+            (wish_of(&town, racer, &json!({})), Some(key))
+        })
         .collect();
     let answers = race(&town, requests).await;
     assert_eq!(count(&answers), counted(1, racers - 1));
-    assert_eq!(town.rows("bdc-bookings").len(), 1);
+    let bookings = town.rows("bdc-bookings");
+    assert_eq!(bookings.len(), 1);
     assert_eq!(
         town.rows("bdc-slots").len(),
         3,
         "90 minutes are three cells"
     );
-    assert_eq!(town.rows("bdc-idempotency").len(), 1);
+    assert_eq!(town.kept_answers().len(), 1);
+    let winner = bookings[0]["booking_id"].as_str().unwrap();
+    assert_eq!(
+        tokens(&town),
+        [winner; 2],
+        "nobody else's phone or form counts"
+    );
     assert_eq!(town.rows("bdc-outbox").len(), 1);
     assert_eq!(town.rows("bdc-audit").len(), 1);
+    assert_calendar_is_sound(&town);
+    town.settle().await;
+    assert_eq!(town.kinds(), ["deposit_request"]);
+}
+
+async fn one_form_many_times(resource: &str, key: Option<&str>) {
+    let town = Arc::new(Town::new());
+    let wish = wish(&town, &json!({"resource": resource}));
+    let requests = (0..64).map(|_| (wish.clone(), key.map(str::to_owned)));
+    let answers = race(&town, requests.collect()).await;
+    assert_eq!(count(&answers), counted(64, 0), "{resource}");
+    let replayed = answers.iter().filter(|answer| is_replayed(answer)).count();
+    assert_eq!(replayed, 63, "all but the first");
+    let texts: BTreeSet<&String> = answers.iter().map(|answer| &answer.text).collect();
+    assert_eq!(texts.len(), 1, "byte for byte the same");
+    let bookings = town.rows("bdc-bookings");
+    assert_eq!(bookings.len(), 1);
+    let id = bookings[0]["booking_id"].as_str().unwrap();
+    assert_eq!(tokens(&town), [id; 2], "of the phone and of the form");
     assert_calendar_is_sound(&town);
     town.settle().await;
     assert_eq!(town.kinds(), ["deposit_request"]);
@@ -85,17 +115,14 @@ async fn bug_c01_of_200_customers_one_gets_the_slot() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sixty_four_submissions_under_one_key_are_one_booking_for_all() {
     for resource in ["table-4", "tasting"] {
-        let town = Arc::new(Town::new());
-        let wish = wish(&town, &json!({"resource": resource}));
-        let requests = (0..64).map(|_| (wish.clone(), Some("k-1".to_owned())));
-        let answers = race(&town, requests.collect()).await;
-        assert_eq!(count(&answers), counted(64, 0), "{resource}");
-        let texts: BTreeSet<&String> = answers.iter().map(|answer| &answer.text).collect();
-        assert_eq!(texts.len(), 1, "byte for byte the same");
-        assert_eq!(town.rows("bdc-bookings").len(), 1);
-        assert_calendar_is_sound(&town);
-        town.settle().await;
-        assert_eq!(town.kinds(), ["deposit_request"]);
+        one_form_many_times(resource, Some("k-1")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_submissions_of_one_form_without_a_key_are_one_booking_for_all() {
+    for resource in ["table-4", "tasting"] {
+        one_form_many_times(resource, None).await;
     }
 }
 
@@ -126,7 +153,8 @@ async fn bug_c01_overlapping_wishes_at_once_leave_no_overlap_and_no_half_of_a_bo
     let starts = ["19:00", "19:30", "20:00", "20:30", "21:00", "21:30"];
     let request = |racer: usize| {
         let starts_at = format!("2026-07-11T{}", starts[racer % starts.len()]);
-        (wish(&town, &json!({"starts_at": starts_at})), None)
+        let changes = json!({"starts_at": starts_at});
+        (wish_of(&town, racer, &changes), None)
     };
     let requests = (0..60).map(request).collect();
     let answers = race(&town, requests).await;
@@ -147,9 +175,9 @@ fn class_of_five() -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_capacity_of_five_sells_exactly_five() {
     let town = Arc::new(Town::with_venue(&class_of_five()));
-    let wish = wish(&town, &json!({"resource": "class"}));
-    let requests = (0..40).map(|_| (wish.clone(), None)).collect();
-    let answers = race(&town, requests).await;
+    let class = json!({"resource": "class"});
+    let request = |racer| (wish_of(&town, racer, &class), None);
+    let answers = race(&town, (0..40).map(request).collect()).await;
     assert_eq!(count(&answers), counted(5, 35));
     assert_eq!(town.rows("bdc-slots").len(), 10);
     assert_calendar_is_sound(&town);
@@ -158,11 +186,12 @@ async fn a_capacity_of_five_sells_exactly_five() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_party_gets_a_seat_for_each_guest_or_none() {
     let town = Arc::new(Town::new());
-    let party = |party: u32| wish(&town, &json!({"resource": "tasting", "party": party}));
-    let requests = (0..30).map(|_| (party(5), None)).collect();
-    let answers = race(&town, requests).await;
+    let seats = |party: u32| json!({"resource": "tasting", "party": party});
+    let request = |racer| (wish_of(&town, racer, &seats(5)), None);
+    let answers = race(&town, (0..30).map(request).collect()).await;
     assert_eq!(count(&answers), counted(2, 28), "5 + 5 of 12 seats");
     assert_eq!(town.rows("bdc-slots").len(), 2 * 5 * 2);
+    let party = |party: u32| wish_of(&town, 30, &seats(party));
     assert_eq!(
         town.post_booking(&party(3), None).await.code(),
         "slot_taken"
@@ -183,9 +212,9 @@ async fn a_party_gets_a_seat_for_each_guest_or_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn parties_of_every_size_fill_the_seats_and_never_more() {
     let town = Arc::new(Town::new());
-    let request = |racer: u32| {
+    let request = |racer: usize| {
         let changes = json!({"resource": "tasting", "party": racer % 4 + 1});
-        (wish(&town, &changes), None)
+        (wish_of(&town, racer, &changes), None)
     };
     let answers = race(&town, (0..40).map(request).collect()).await;
     let sold = answers.iter().filter(|answer| answer.status == 201).count();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     EVENING, assert_calendar_is_sound, assert_nothing_is_under_way, book, free, get_as_staff,
-    overdue_town, quick_town, quick_venue, sweep, town_with,
+    overdue_town, quick_town, quick_venue, sweep, town_with, wish_of,
 };
 
 async fn order(town: &Town, booked: &Booked, order: &str, body: Value) -> (u16, String) {
@@ -469,7 +469,7 @@ async fn a_move_to_where_it_is_does_nothing_also_when_a_lower_unit_has_become_fr
     let town = quick_town();
     let seats = |party: u32| json!({"resource": "tasting", "starts_at": "2026-07-16T20:00", "party": party});
     let first = book(&town, &seats(6)).await;
-    let second = book(&town, &seats(6)).await;
+    let second = town.book(&wish_of(&town, 124, &seats(6))).await;
     assert_eq!(order(&town, &first, "cancel", json!({})).await, ok());
     let third = book(&town, &seats(1)).await;
     town.settle().await;

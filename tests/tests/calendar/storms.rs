@@ -169,11 +169,17 @@ async fn after_any_storm_every_slot_has_one_owner_and_every_booking_its_end() {
             ends.insert(row["state"].as_str().unwrap().to_owned());
             assert_rebuilt(&town, row);
         }
+        let mut told = 0;
         for booked in &bookings {
             let kinds = kinds_of(&town, booked);
+            told += kinds.len();
             let different: BTreeSet<&String> = kinds.iter().collect();
             assert_eq!(different.len(), kinds.len(), "seed {seed}: {kinds:?}");
         }
+        assert!(
+            (1..=town.texts().len()).contains(&told),
+            "seed {seed}: {told}"
+        );
         let orders = town.rows("bdc-outbox").into_iter();
         let orders = orders.filter(|row| row["type"] == "message.compose");
         assert!(town.texts().len() <= orders.count(), "seed {seed}");

@@ -85,6 +85,34 @@ pub fn wish(town: &Town, changes: &Value) -> Value {
     wish
 }
 
+/// The phone of one of up to a thousand customers: numbers that are nobody's.
+pub fn phone_of(customer: usize) -> String {
+    assert!(customer < 1000, "there are no more of these");
+    format!("07700 900{customer:03}")
+}
+
+/// A changed wish of one of many customers, each with a phone of their own.
+pub fn wish_of(town: &Town, customer: usize, changes: &Value) -> Value {
+    let mut wish = wish(town, changes);
+    wish["phone"] = json!(phone_of(customer));
+    wish
+}
+
+/// The tokens that are taken of the limits on unpaid bookings, each as the booking that has it.
+pub fn tokens(town: &Town) -> Vec<String> {
+    let rows = town.rows("bdc-idempotency").into_iter();
+    let tokens = rows.filter(|row| row["scope_key"].as_str().unwrap().starts_with("hold#"));
+    tokens
+        .map(|row| row["booking_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Whether an answer says that it was given before.
+pub fn is_replayed(answer: &Answer) -> bool {
+    let header = answer.headers.get("idempotent-replayed");
+    header.map(String::as_str) == Some("true")
+}
+
 /// Takes the booking of a changed wish.
 pub async fn book(town: &Town, changes: &Value) -> Booked {
     town.book(&wish(town, changes)).await
@@ -140,7 +168,9 @@ pub async fn warm_up(town: &Town) {
 pub fn kinds_of(town: &Town, booked: &Booked) -> Vec<String> {
     let rows = town.rows("bdc-audit").into_iter();
     let sent = rows.filter(|row| row["booking_id"] == booked.id.as_str());
-    let mut sent: Vec<Value> = sent.filter(|row| row["what"] == "message sent").collect();
+    let mut sent: Vec<Value> = sent
+        .filter(|row| row["what"] == "message sent, by text")
+        .collect();
     sent.sort_by_key(|row| row["at"].as_str().unwrap_or_default().to_owned());
     let occasion = |row: &Value| {
         row["ts"]
