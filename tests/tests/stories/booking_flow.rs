@@ -93,7 +93,7 @@ async fn where_nobody_marked_the_attendance_the_team_is_asked_and_nothing_is_for
     assert_eq!(town.state(&booked), "CONFIRMED");
     assert_eq!(town.cases(), ["attendance_unmarked"]);
     let kinds: Vec<String> = town.mails().into_iter().map(|mail| mail.kind).collect();
-    assert_eq!(kinds, ["case", "digest"]);
+    assert_eq!(kinds, ["case"]);
     assert_eq!(
         town.staff(&booked, "attendance", &json!({"attended": true}))
             .await
