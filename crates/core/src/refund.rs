@@ -52,16 +52,16 @@ pub struct PaymentRow {
     pub amount: Option<Money>,
     pub paid_at: Option<DateTime<Utc>>,
     /// By our key, or by the provider's id for those that others made.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refunds: BTreeMap<String, Refund>,
     /// By the provider's id.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disputes: BTreeMap<String, Dispute>,
     /// The most that the provider ever said went back, refunds that failed since included.
     #[serde(default)]
     pub refunded_said: i64,
     /// Epoch seconds; absent once it is known whose it is.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
     pub version: u64,
 }

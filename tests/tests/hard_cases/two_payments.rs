@@ -157,3 +157,38 @@ async fn b04_a_second_page_is_made_only_after_the_first_is_closed_at_the_provide
     assert_eq!((town.captured(), town.refunded()), (2000, 0));
     town.assert_money_is_accounted_for();
 }
+
+#[tokio::test]
+async fn bug_d11_another_amount_is_asked_for_under_another_key_and_old_keys_are_not_used_again() {
+    let town = Town::new();
+    let booked = town.pending().await;
+    let first = town.press_pay(booked.pay_url()).await;
+    assert_eq!(town.pay_session(&first, "4000000000000002").0, 402);
+    // A part comes by hand: the page that asks for all of it makes way for one that asks for the rest.
+    let by_hand = town.page_by_hand(&booked, 1500, "gbp");
+    town.pay_page(&by_hand, CARD);
+    town.settle().await;
+    let url = booked.pay_url();
+    let (one, two) = futures::future::join(town.press_pay(url), town.press_pay(url)).await;
+    let led: Vec<_> = [one, two]
+        .into_iter()
+        .filter(|it| it.status == 303)
+        .collect();
+    let page = |answer: &fleet_tests::Answer| answer.headers["location"].clone();
+    assert!(!led.is_empty());
+    assert!(
+        led.iter().all(|it| page(it) == page(&led[0])),
+        "one new page"
+    );
+    assert_ne!(page(&led[0]), page(&first));
+    assert_eq!(town.pay_session(&led[0], CARD).0, 200);
+    assert_eq!(
+        town.pay_session(&first, CARD).0,
+        400,
+        "the old page is closed"
+    );
+    town.settle().await;
+    assert_stands(&town, &booked);
+    assert_eq!((town.captured(), town.refunded()), (2000, 0));
+    town.assert_money_is_accounted_for();
+}

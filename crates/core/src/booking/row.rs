@@ -112,21 +112,22 @@ pub struct Paid {
     pub amount: Option<Money>,
     pub paid_at: DateTime<Utc>,
     /// How much of it went back, or was ordered to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Money>,
     /// What we ordered to go back, by the key of the order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub orders: BTreeMap<String, Order>,
     /// What the payment's own row says of its refunds.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Refunds::is_none")]
     pub refunds: Refunds,
     /// What the customer's bank took back for good.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Money>,
     /// How much of it became the deposit, once it did.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
     /// What the business keeps of it, once the booking was called off.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<Money>,
 }
 
@@ -156,6 +157,12 @@ pub struct Refunds {
     pub keys: BTreeSet<String>,
     /// Those of them that came to nothing.
     pub dead: BTreeSet<String>,
+}
+
+impl Refunds {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A dispute as it matters to the booking.
@@ -193,19 +200,19 @@ pub struct Session {
     /// What the provider answered; absent until it did.
     pub opened: Option<OpenedSession>,
     /// The provider keeps an error under this attempt's key, so the next click takes another.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spent: bool,
     /// What it asks for; on older rows the whole deposit.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Money>,
     /// When the provider was to be asked to close it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closing_at: Option<DateTime<Utc>>,
     /// The provider said that nobody can pay on it any more.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// The page before it, which the provider may still have open: its clock is not ours.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
 }
 

@@ -93,6 +93,8 @@ fn webhook() -> Webhook {
     let names = [
         "BOOKINGS_TABLE",
         "PAYMENTS_TABLE",
+        "SLOTS_TABLE",
+        "CASHIER_QUEUE",
         "AUDIT_TABLE",
         "OUTBOX_TABLE",
         "SIGNING_SECRET",

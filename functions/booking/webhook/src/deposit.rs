@@ -68,16 +68,16 @@ impl Webhook {
         now: DateTime<Utc>,
     ) -> Step {
         let command = with_place(order.command.clone(), booking, &known.again);
-        let transition = match decide(booking, command.clone(), now) {
+        let transition = match decide(booking, command, now) {
             Ok(transition) => Transition {
                 other_times: known.other_times.clone().unwrap_or_default(),
                 ..transition
             },
             Err(rejection) => return self.rejected(event, order, booking, rejection, now),
         };
-        let outcome = outcome(&command, booking, &transition);
+        let outcome = outcome(&order.command, booking, &transition);
         let step = self.ledgered(event, about(order), outcome, now);
-        let (step, transition) = match &command {
+        let (step, transition) = match &order.command {
             Command::ReceivePayment(payment) => {
                 self.claim(event, order, payment.paid_at, known, step, transition, now)
             }
