@@ -119,3 +119,20 @@ fn a_policy_reads_rows_that_are_older_or_newer_than_it() {
     let old: Policy = serde_json::from_value(row).unwrap();
     assert_eq!((old.pay_by, old.quiet), (None, None));
 }
+
+#[test]
+fn the_venue_of_the_documentation_is_one() {
+    let page = include_str!("../../../../docs/venue.md");
+    let example = page
+        .split("```json")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let venue = Venue::from_json(example.unwrap()).unwrap();
+    // Every rule that there is stands in it, so that a new one is not forgotten there.
+    let shown: serde_json::Value = serde_json::from_str(example.unwrap()).unwrap();
+    let rules = serde_json::to_value(&venue.policy).unwrap();
+    let shown = shown["policy"].as_object().unwrap();
+    let rules = rules.as_object().unwrap().keys();
+    let missing: Vec<_> = rules.filter(|rule| !shown.contains_key(*rule)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
