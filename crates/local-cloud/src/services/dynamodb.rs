@@ -93,6 +93,7 @@ pub(crate) fn call(
         "CreateTable" => with(body, |request| database.create_table(request)),
         "DescribeTable" => with(body, |request| database.describe_table(request)),
         "ListTables" => with(body, |request| database.list_tables(request)),
+        "UpdateTable" => with(body, |request| database.update_table(request)),
         "UpdateTimeToLive" => with(body, |request| database.update_time_to_live(request)),
         "PutItem" => with(body, |request| database.put_item(request)),
         "GetItem" => with(body, |request| database.get_item(request)),

@@ -285,6 +285,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_foreign_name_that_leads_here_reads_nothing() {
+        let port = Port::open();
+        for (host, status) in [("127.0.0.1:8787", 200), ("elsewhere.example:8787", 403)] {
+            for path in ["/", "/_local/secrets"] {
+                let request = Request::builder().uri(path).header("host", host);
+                let request = request.body(Body::empty()).unwrap();
+                let answer = router(Arc::clone(&port.0)).oneshot(request).await.unwrap();
+                assert_eq!(answer.status(), status, "{host} {path}");
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn what_is_not_there_is_a_problem_document() {
         let port = Port::open();
         let asked = [

@@ -12,18 +12,20 @@ use lambda_kit::Problem;
 
 use super::answer::Refusal;
 
-/// Refuses what a page of another origin sends; command-line tools name no origin.
+/// Refuses what a page of another origin sends; command-line tools name no origin. A name that is
+/// not this machine's is refused too: it may be another site's that was pointed here.
 pub(crate) async fn only_own(request: Request, next: Next) -> Response {
+    let headers = request.headers();
     let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
-    if is_reading || is_own(request.headers()) {
+    let is_elsewhere = headers.contains_key(HOST) && !is_here(headers);
+    if (is_reading || is_own(headers)) && !is_elsewhere {
         return next.run(request).await;
     }
-    let detail = "A page of another origin may not do this.";
+    let detail = "A page of another origin may not do this; use an IP address or localhost.";
     Refusal::from(Problem::new(403, "other_origin", detail)).into_response()
 }
 
-/// Refuses every browser, whatever page it shows: no page has a reason to speak AWS's protocol. A
-/// name that is not this machine's is refused too, since it may be another's that was pointed here.
+/// Refuses every browser, whatever page it shows: no page has a reason to speak AWS's protocol.
 pub(crate) async fn only_tools(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let from_browser = headers.contains_key(ORIGIN) || headers.contains_key("sec-fetch-site");
