@@ -16,14 +16,17 @@
 //! somewhere: it confirms, it goes back, or a person decides. `booking_table.txt` beside this file
 //! has every state and command, and a test keeps it true.
 //!
-//! Where the rules are: the unpaid hold in `holding`, what money does in `money`, the page at the
-//! provider in `pay_page`, the visit and its deposit in `visit`, calling off and moving in `moving`.
+//! Where the rules are: the unpaid hold in `holding`, what money does in `money`, how it goes back in
+//! `refunding`, what is here of it in `kept`, the page at the provider in `pay_page`, the visit and its
+//! deposit in `visit`, calling off and moving in `moving`.
 
 mod holding;
+mod kept;
 mod kinds;
 mod money;
 mod moving;
 mod pay_page;
+mod refunding;
 mod row;
 mod visit;
 
@@ -244,12 +247,12 @@ pub fn decide(
             collected,
         } => money::await_funds(booking, payment_ref, collected, now),
         Command::FailFunds { payment_ref } => money::fail_funds(booking, payment_ref, now),
-        Command::SyncMoney(facts) => money::sync(booking, facts),
+        Command::SyncMoney(facts) => refunding::sync(booking, facts),
         Command::Refund {
             payment_ref,
             amount,
             order,
-        } => money::refund(booking, payment_ref.as_deref(), amount, order),
+        } => refunding::refund(booking, payment_ref.as_deref(), amount, order),
         Command::Waive(order) => money::waive(booking, order, now),
         Command::Remind => holding::remind(booking, now),
         Command::Release => holding::release(booking, now),

@@ -6,11 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
-    Booking, Consequence, Counted, Disputed, Funds, Mark, MessageKind, MoneyFacts, Order, Paid,
-    Payment, Place, Reason, RefundOrder, RefundReason, Refunds, Rejection, StaffOrder, Transition,
+    Booking, Consequence, Counted, Funds, Mark, MessageKind, Paid, Payment, Place, Reason,
+    RefundReason, Refunds, Rejection, StaffOrder, Transition,
 };
-use crate::dispute::DisputeStatus;
-use crate::local_time::stamp;
 use crate::money::Money;
 use crate::venue::{Overpaid, minutes};
 
@@ -276,83 +274,6 @@ pub(super) fn fail_funds(
     }
 }
 
-/// Takes in what the payment's own row says, which any order of reports leaves the same.
-pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, Rejection> {
-    let Some(at) = booking.position(&facts.payment_ref) else {
-        return Err(Rejection::Overtaken(booking.state));
-    };
-    let mut to = booking.staying("money reported");
-    to.why = format!("payment {}", facts.payment_ref);
-    to.after.disputes.extend(facts.disputes);
-    let lost = to.after.lost_of(&facts.payment_ref);
-    if let Some(paid) = to.after.payments.get_mut(at) {
-        paid.refunds = facts.refunds;
-        paid.lost = lost;
-        paid.tally();
-    }
-    if to.after.payments == booking.payments && to.after.disputes == booking.disputes {
-        return Err(Rejection::Already);
-    }
-    let about = booking.payments.get(at);
-    let went_back = to.after.payments.get(at).and_then(|it| it.returned);
-    let more = went_back != about.and_then(|paid| paid.returned);
-    let gone = more && !booking.went_back() && to.after.went_back();
-    if facts.by_others && gone && matches!(booking.state, Confirmed | Applied | Forfeited) {
-        to = to.handing_over(Reason::RefundedElsewhere, about);
-    }
-    Ok(to)
-}
-
-/// Gives back what the staff say: of one payment, or of all, the newest first. A repeat of the same
-/// amount of the same payment is the same order, unless the provider did not carry it out.
-pub(super) fn refund(
-    booking: &Booking,
-    payment_ref: Option<&str>,
-    amount: Option<Money>,
-    order: StaffOrder,
-) -> Result<Transition, Rejection> {
-    if booking.is_disputed() {
-        return Err(Rejection::Frozen);
-    }
-    let parts = match payment_ref {
-        Some(payment_ref) => {
-            let at = booking.position(payment_ref);
-            let at = at.ok_or(Rejection::NotThatMuch)?;
-            let here = booking.payments.get(at).and_then(Paid::refundable);
-            let here = here.ok_or(Rejection::NotThatMuch)?;
-            vec![(at, amount.unwrap_or(here))]
-        }
-        None => booking.parts(Paid::refundable, amount),
-    };
-    let is_ordered = |(at, part): &(usize, Money)| {
-        let paid = booking.payments.get(*at);
-        paid.is_some_and(|paid| {
-            let key = RefundOrder::new(booking, paid, *part, RefundReason::Staff).key;
-            paid.orders.contains_key(&key)
-        })
-    };
-    let sum: i64 = parts.iter().map(|(_, part)| part.minor()).sum();
-    let nothing_is_here = amount.is_none() && booking.knows_refunds() && sum == 0;
-    if nothing_is_here || (!parts.is_empty() && parts.iter().all(is_ordered)) {
-        return Err(Rejection::Already);
-    }
-    let fits = |(at, part): &(usize, Money)| {
-        let here = booking.payments.get(*at).and_then(Paid::refundable);
-        here.is_some_and(|here| here.checked_sub(*part).is_ok())
-    };
-    let is_whole = amount.is_none_or(|amount| amount.minor() == sum);
-    if sum == 0 || !is_whole || !parts.iter().all(fits) {
-        return Err(Rejection::NotThatMuch);
-    }
-    let mut to = booking.staying("refund ordered");
-    to.why = format!("{sum} in minor units, by {}", order.by);
-    to.after.refund_reason = Some(order.reason);
-    for (at, part) in parts {
-        to = to.giving_back(Some(at), part, RefundReason::Staff);
-    }
-    Ok(to)
-}
-
 /// Confirms without the deposit, or with the part of it that has come.
 pub(super) fn waive(
     booking: &Booking,
@@ -379,147 +300,7 @@ pub(super) fn waive(
     }
 }
 
-impl RefundOrder {
-    fn new(booking: &Booking, paid: &Paid, amount: Money, reason: RefundReason) -> Self {
-        let payment_ref = &paid.payment_ref;
-        let scope = match reason {
-            RefundReason::Late | RefundReason::Cancelled | RefundReason::Reversal => {
-                format!("{}:{payment_ref}", booking.booking_id)
-            }
-            RefundReason::Second | RefundReason::Over | RefundReason::Part => payment_ref.clone(),
-            RefundReason::Staff => format!("{payment_ref}:{}", amount.minor()),
-        };
-        let first = format!("refund:{}:{scope}", reason.as_str());
-        // What the provider did not carry out may be ordered again, under a key of its own.
-        let again = (2..).map(|time| format!("{first}:{time}"));
-        let mut keys = std::iter::once(first.clone()).chain(again);
-        let key = keys.find(|key| !paid.refunds.dead.contains(key));
-        let makes_up = match reason {
-            RefundReason::Staff => paid.still_owed().min(amount.minor()),
-            RefundReason::Late
-            | RefundReason::Second
-            | RefundReason::Over
-            | RefundReason::Part
-            | RefundReason::Cancelled
-            | RefundReason::Reversal => 0,
-        };
-        Self {
-            makes_up,
-            key: key.unwrap_or(first),
-            payment_ref: payment_ref.clone(),
-            amount,
-            reason,
-        }
-    }
-}
-
 impl Booking {
-    /// Whether this payment is one of the booking's.
-    pub fn knows(&self, payment_ref: &str) -> bool {
-        self.payment_ref.as_deref() == Some(payment_ref) || self.position(payment_ref).is_some()
-    }
-
-    fn position(&self, payment_ref: &str) -> Option<usize> {
-        self.payments
-            .iter()
-            .position(|paid| paid.payment_ref == payment_ref)
-    }
-
-    /// What is here of the deposit, in its currency: what came, without what goes back.
-    pub fn kept(&self) -> Money {
-        let kept = self.payments.iter().filter_map(Paid::kept);
-        kept.filter(|kept| kept.currency() == self.deposit.currency())
-            .fold(Money::zero(self.deposit.currency()), |sum, kept| {
-                sum.checked_add(kept).unwrap_or(sum)
-            })
-    }
-
-    /// Which payments make up `amount` of what is here of the deposit, the newest first.
-    fn parts_of(&self, amount: Money) -> Vec<(usize, Money)> {
-        self.parts(Paid::kept, Some(amount))
-    }
-
-    /// All that is here, of each payment in its own currency.
-    fn all_parts(&self) -> Vec<(usize, Money)> {
-        let payments = self.payments.iter().enumerate().rev();
-        let kept = payments.filter_map(|(at, paid)| Some((at, paid.kept()?)));
-        kept.filter(|(_, kept)| kept.minor() > 0).collect()
-    }
-
-    /// Which payments make up `amount`, or all, of what there is of each in the deposit's currency.
-    fn parts(
-        &self,
-        there_is: fn(&Paid) -> Option<Money>,
-        amount: Option<Money>,
-    ) -> Vec<(usize, Money)> {
-        let currency = amount.unwrap_or(self.deposit).currency();
-        let mut left = amount.map_or(i64::MAX, Money::minor);
-        let mut parts = Vec::new();
-        for (at, paid) in self.payments.iter().enumerate().rev() {
-            let there = there_is(paid).filter(|there| there.currency() == currency);
-            let part = there.map_or(0, Money::minor).min(left);
-            if let Some(part) = Money::new(part, currency).ok().filter(|it| it.minor() > 0) {
-                left = left.saturating_sub(part.minor());
-                parts.push((at, part));
-            }
-        }
-        parts
-    }
-
-    /// What is still to be paid of the deposit.
-    pub fn owed(&self) -> Money {
-        let zero = Money::zero(self.deposit.currency());
-        self.deposit.checked_sub(self.kept()).unwrap_or(zero)
-    }
-
-    /// Whether a customer's bank asks for money back that is here.
-    pub fn is_disputed(&self) -> bool {
-        let is_here = |payment_ref: &str| {
-            let paid = self
-                .payments
-                .iter()
-                .find(|it| it.payment_ref == payment_ref);
-            let kept = paid.and_then(Paid::kept);
-            kept.is_none_or(|kept| kept.minor() > 0)
-        };
-        let open = |it: &&Disputed| !it.status.is_warning() && !it.status.is_over();
-        let mut open = self.disputes.values().filter(open);
-        open.any(|it| is_here(&it.payment_ref))
-    }
-
-    /// Whether there is no deposit to settle: it is disputed, or nothing is here of it any more.
-    pub fn is_frozen(&self) -> bool {
-        self.is_disputed() || self.has_nothing()
-    }
-
-    /// Whether money came and nothing of it is here: it went back, or the bank took it.
-    pub fn has_nothing(&self) -> bool {
-        !self.payments.is_empty() && self.kept().minor() == 0 && self.waived.is_none()
-    }
-
-    /// Whether the whole deposit went back, whatever a bank did with it.
-    fn went_back(&self) -> bool {
-        let currency = self.deposit.currency();
-        let minor = |money: Option<Money>| money.map_or(0, Money::minor);
-        let mut here = self.payments.iter().filter(|paid| {
-            let of_deposit = paid.amount.is_some_and(|it| it.currency() == currency);
-            of_deposit && minor(paid.amount) > minor(paid.returned)
-        });
-        !self.payments.is_empty() && here.next().is_none()
-    }
-
-    fn knows_refunds(&self) -> bool {
-        self.payments.iter().any(|paid| paid.returned.is_some())
-    }
-
-    /// What the bank took of a payment for good.
-    fn lost_of(&self, payment_ref: &str) -> Option<Money> {
-        let lost = self.disputes.values();
-        let lost =
-            lost.filter(|it| it.payment_ref == payment_ref && it.status == DisputeStatus::Lost);
-        lost.map(|it| it.amount).max_by_key(|amount| amount.minor())
-    }
-
     fn fit(&self, payment: &Payment) -> Fit {
         let Some(amount) = payment.amount else {
             return Fit::Unreadable;
@@ -564,58 +345,6 @@ impl Transition {
         }
     }
 
-    /// Notes what the business keeps of the deposit: all that is here but `owed`.
-    pub(super) fn retaining(mut self, owed: Money) -> Self {
-        let parts = self.after.parts_of(owed);
-        for (at, paid) in self.after.payments.iter_mut().enumerate() {
-            let part = parts.iter().find(|(position, _)| *position == at);
-            let kept = paid.kept().filter(|_| paid.counted.is_some());
-            paid.retained = match (kept, part) {
-                (Some(kept), Some((_, part))) => kept.checked_sub(*part).ok(),
-                (kept, _) => kept,
-            };
-        }
-        self
-    }
-
-    /// Orders that `amount` of the payment at `at` goes back.
-    pub(super) fn giving_back(
-        mut self,
-        at: Option<usize>,
-        amount: Money,
-        reason: RefundReason,
-    ) -> Self {
-        let Some(paid) = at.and_then(|at| self.after.payments.get(at)) else {
-            return self;
-        };
-        let order = RefundOrder::new(&self.after, paid, amount, reason);
-        if let Some(paid) = at.and_then(|at| self.after.payments.get_mut(at)) {
-            let makes_up = order.makes_up;
-            paid.orders
-                .insert(order.key.clone(), Order { amount, makes_up });
-            paid.tally();
-        }
-        self.then(Consequence::Refund(order))
-    }
-
-    /// Gives back `amount` of what is here of the deposit, or all that came, foreign money included,
-    /// the newest payment first. Where a bank disputes it a person decides: a refund on top would
-    /// pay twice.
-    pub(super) fn refunding(mut self, reason: RefundReason, amount: Option<Money>) -> Self {
-        let parts = match amount {
-            Some(amount) => self.after.parts_of(amount),
-            None => self.after.all_parts(),
-        };
-        if let Some((at, _)) = parts.first().filter(|_| self.after.is_disputed()) {
-            let about = self.after.payments.get(*at).cloned();
-            return self.handing_over(Reason::RefundDue, about.as_ref());
-        }
-        for (at, part) in parts {
-            self = self.giving_back(Some(at), part, reason);
-        }
-        self
-    }
-
     /// Has the pages closed on which the customer could still pay.
     pub(super) fn expiring_page(mut self, now: DateTime<Utc>) -> Self {
         for session_id in self.after.pages_to_close() {
@@ -641,49 +370,5 @@ impl Paid {
             counted: None,
             retained: None,
         }
-    }
-
-    /// What is still here of it; `None` if it is not known what came.
-    pub fn kept(&self) -> Option<Money> {
-        let amount = self.amount?;
-        let gone = [self.returned, self.lost].into_iter().flatten();
-        let gone: i64 = gone.map(Money::minor).sum();
-        let kept = amount.minor().saturating_sub(gone).max(0);
-        Money::new(kept, amount.currency()).ok()
-    }
-
-    /// What the staff may order to go back: what is here, and what is still owed of orders that came
-    /// to nothing.
-    fn refundable(&self) -> Option<Money> {
-        let kept = self.kept()?;
-        let sum = kept.minor().saturating_add(self.still_owed());
-        Money::new(sum, kept.currency()).ok()
-    }
-
-    /// What came to nothing, as far as no newer order stands for it.
-    fn still_owed(&self) -> i64 {
-        let made_up: i64 = self.on_the_way().map(|order| order.makes_up).sum();
-        (self.refunds.stranded - made_up).max(0)
-    }
-
-    /// The orders that are not on the payment's row yet.
-    fn on_the_way(&self) -> impl Iterator<Item = &Order> {
-        let known = |(key, _): &(&String, &Order)| !self.refunds.keys.contains(*key);
-        self.orders.iter().filter(known).map(|(_, order)| order)
-    }
-
-    /// Adds up what went back, is on its way or was to.
-    fn tally(&mut self) {
-        let on_the_way = self.on_the_way();
-        let on_the_way: i64 = on_the_way.map(|it| it.amount.minor() - it.makes_up).sum();
-        let sum = self.refunds.returned + on_the_way;
-        let currency = self.amount.map(Money::currency);
-        let returned = currency.and_then(|currency| Money::new(sum, currency).ok());
-        self.returned = returned.filter(|returned| returned.minor() > 0);
-    }
-
-    /// The payment in a line, for a case.
-    pub fn described(&self) -> String {
-        format!("{} at {}", self.payment_ref, stamp(self.paid_at))
     }
 }
