@@ -176,18 +176,12 @@ impl Step {
             booking_id: booking_id.to_owned(),
             order,
         };
-        let mut step = self;
-        let payload = step
-            .or_defect(serde_json::to_string(&job))
-            .unwrap_or_default();
-        step.emit(
-            &tables.outbox,
-            Outgoing {
-                aggregate: format!("booking#{booking_id}"),
-                kind: "cashier.order",
-                payload,
-                target: &tables.cashier_queue,
-            },
+        self.emit_job(
+            tables,
+            booking_id,
+            "cashier.order",
+            &job,
+            &tables.cashier_queue,
         )
     }
 
@@ -230,19 +224,31 @@ impl Step {
             refund,
             other_times,
         };
-        let mut step = self;
-        let payload = step
-            .or_defect(serde_json::to_string(&job))
-            .unwrap_or_default();
-        step.emit(
-            &tables.outbox,
-            Outgoing {
-                aggregate: format!("booking#{}", booking.booking_id),
-                kind: "message.compose",
-                payload,
-                target: &tables.jobs_queue,
-            },
+        self.emit_job(
+            tables,
+            &booking.booking_id,
+            "message.compose",
+            &job,
+            &tables.jobs_queue,
         )
+    }
+
+    fn emit_job(
+        mut self,
+        tables: &Tables,
+        subject: &str,
+        kind: &'static str,
+        job: &impl Serialize,
+        target: &str,
+    ) -> Self {
+        let payload = self.or_defect(serde_json::to_string(job));
+        let outgoing = Outgoing {
+            aggregate: format!("booking#{subject}"),
+            kind,
+            payload: payload.unwrap_or_default(),
+            target,
+        };
+        self.emit(&tables.outbox, outgoing)
     }
 
     /// Hands something over to a person.
@@ -253,18 +259,12 @@ impl Step {
             reason,
             facts,
         };
-        let mut step = self;
-        let payload = step
-            .or_defect(serde_json::to_string(&handover))
-            .unwrap_or_default();
-        step.emit(
-            &tables.outbox,
-            Outgoing {
-                aggregate: format!("booking#{subject}"),
-                kind: "case.open",
-                payload,
-                target: &tables.handovers_queue,
-            },
+        self.emit_job(
+            tables,
+            subject,
+            "case.open",
+            &handover,
+            &tables.handovers_queue,
         )
     }
 }

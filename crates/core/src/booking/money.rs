@@ -78,7 +78,7 @@ fn confirm(
     to.after.funds = None;
     let at = to.noting(paid);
     if let Some(over) = over {
-        to = to.giving_back(Some(at), over, RefundReason::Over);
+        to = to.giving_back(at, over, RefundReason::Over);
     }
     to.count(now);
     // Another page that is still open would take the deposit a second time.
@@ -135,49 +135,36 @@ fn confirm_late(
 
 fn too_late(booking: &Booking, paid: Paid) -> Transition {
     let to = booking.staying("late payment");
-    give_back_whole(to, paid, RefundReason::Late, MessageKind::LateRefund)
+    let (reason, case) = (RefundReason::Late, Reason::LatePayment);
+    let to = give_back_whole(to, &paid, reason, MessageKind::LateRefund, case);
+    match paid.amount {
+        // Somebody has lost a slot, so the team hears of it though the money goes back by itself.
+        Some(_) => to.handing_over(case, Some(&paid)),
+        None => to,
+    }
 }
 
 fn second(booking: &Booking, paid: Paid) -> Transition {
     let to = booking.staying("second payment");
-    give_back_whole(to, paid, RefundReason::Second, MessageKind::SecondRefund)
+    let (reason, case) = (RefundReason::Second, Reason::SecondPayment);
+    give_back_whole(to, &paid, reason, MessageKind::SecondRefund, case)
 }
 
+/// Notes a payment and gives it back; where it is not known how much that is, a person looks into it.
 fn give_back_whole(
     mut to: Transition,
-    paid: Paid,
+    paid: &Paid,
     reason: RefundReason,
     message: MessageKind,
+    case: Reason,
 ) -> Transition {
     to.why = format!("payment {}", paid.payment_ref);
-    let about = paid.clone();
-    let case = match reason {
-        RefundReason::Second => Reason::SecondPayment,
-        RefundReason::Late
-        | RefundReason::Over
-        | RefundReason::Part
-        | RefundReason::Cancelled
-        | RefundReason::Reversal
-        | RefundReason::Staff => Reason::LatePayment,
-    };
-    let at = to.noting(paid);
-    match about.amount {
-        Some(amount) => {
-            let to = to.giving_back(Some(at), amount, reason).telling(message);
-            // A second payment ends well by itself; after a late one somebody has lost a slot.
-            match reason {
-                RefundReason::Second => to,
-                RefundReason::Late
-                | RefundReason::Over
-                | RefundReason::Part
-                | RefundReason::Cancelled
-                | RefundReason::Reversal
-                | RefundReason::Staff => to.handing_over(case, Some(&about)),
-            }
-        }
+    let at = to.noting(paid.clone());
+    match paid.amount {
+        Some(amount) => to.giving_back(at, amount, reason).telling(message),
         None => to
             .telling(MessageKind::PaymentChecked)
-            .handing_over(case, Some(&about)),
+            .handing_over(case, Some(paid)),
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn refund(
     to.why = format!("{sum} in minor units, by {}", order.by);
     to.after.refund_reason = Some(order.reason);
     for (at, part) in parts {
-        to = to.giving_back(Some(at), part, RefundReason::Staff);
+        to = to.giving_back(at, part, RefundReason::Staff);
     }
     Ok(to)
 }
@@ -134,17 +134,12 @@ impl Transition {
     }
 
     /// Orders that `amount` of the payment at `at` goes back.
-    pub(super) fn giving_back(
-        mut self,
-        at: Option<usize>,
-        amount: Money,
-        reason: RefundReason,
-    ) -> Self {
-        let Some(paid) = at.and_then(|at| self.after.payments.get(at)) else {
+    pub(super) fn giving_back(mut self, at: usize, amount: Money, reason: RefundReason) -> Self {
+        let Some(paid) = self.after.payments.get(at) else {
             return self;
         };
         let order = RefundOrder::new(&self.after, paid, amount, reason);
-        if let Some(paid) = at.and_then(|at| self.after.payments.get_mut(at)) {
+        if let Some(paid) = self.after.payments.get_mut(at) {
             let makes_up = order.makes_up;
             paid.orders
                 .insert(order.key.clone(), Order { amount, makes_up });
@@ -166,7 +161,7 @@ impl Transition {
             return self.handing_over(Reason::RefundDue, about.as_ref());
         }
         for (at, part) in parts {
-            self = self.giving_back(Some(at), part, reason);
+            self = self.giving_back(at, part, reason);
         }
         self
     }

@@ -8,7 +8,7 @@ use paidonce_core::booking::{Booking, Command, OpenedSession, Rejection, Session
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::local_time::human;
-use provider::{Answer, NewSession, Reason, Secret};
+use provider::{Answer, NewSession, Reason, Refusal, Secret};
 
 use crate::Cashier;
 use crate::jobs::Page;
@@ -74,23 +74,7 @@ impl Cashier {
             .await?;
         let opened = match answer {
             Answer::Done(opened) => opened,
-            // So little is missing that no card pays it: the team has the case.
-            Answer::Refused(refusal)
-                if refusal.code.as_deref() == Some("amount_too_small")
-                    && booking.kept().minor() > 0 =>
-            {
-                return Ok(self.notice(Notice::Checking));
-            }
-            Answer::Refused(refusal) => {
-                count(Self::NAME, "session_refused", 1);
-                let code = refusal.code.as_ref().unwrap_or(&refusal.kind);
-                tracing::error!(booking.id = %booking.booking_id, code, param = refusal.param, "No payment page for booking `{}`", booking.booking_id);
-                if refusal.kind == "idempotency_error" {
-                    self.spend(booking, session, now).await?;
-                    return Ok(self.notice(Notice::Busy));
-                }
-                return Ok(self.notice(Notice::Refused));
-            }
+            Answer::Refused(refusal) => return self.refused(booking, session, &refusal, now).await,
             Answer::Unknown(doubt) => {
                 tracing::warn!(booking.id = %booking.booking_id, ?doubt, "The payment page of booking `{}` was not answered", booking.booking_id);
                 // The provider keeps a 5xx under the key and would repeat it all day. Whatever it
@@ -118,6 +102,29 @@ impl Cashier {
             Done::Rejected(rejection, booking) => Ok(self.notice(Notice::of(rejection, &booking))),
             Done::Missing | Done::Taken(_) | Done::Contended => Ok(self.notice(Notice::Busy)),
         }
+    }
+
+    /// What the customer sees where the provider opens no page.
+    async fn refused(
+        &self,
+        booking: Booking,
+        session: &Session,
+        refusal: &Refusal,
+        now: DateTime<Utc>,
+    ) -> Result<Reply, Failure> {
+        let too_small = refusal.code.as_deref() == Some("amount_too_small");
+        if too_small && booking.kept().minor() > 0 {
+            // So little is missing that no card pays it: the team has the case.
+            return Ok(self.notice(Notice::Checking));
+        }
+        count(Self::NAME, "session_refused", 1);
+        let code = refusal.code.as_ref().unwrap_or(&refusal.kind);
+        tracing::error!(booking.id = %booking.booking_id, code, param = refusal.param, "No payment page for booking `{}`", booking.booking_id);
+        if refusal.kind == "idempotency_error" {
+            self.spend(booking, session, now).await?;
+            return Ok(self.notice(Notice::Busy));
+        }
+        Ok(self.notice(Notice::Refused))
     }
 
     /// Makes sure that the page before this one takes no money any more: the provider's clock is

@@ -77,26 +77,10 @@ impl Webhook {
         };
         let outcome = outcome(&order.command, booking, &transition);
         let step = self.ledgered(event, about(order), outcome, now);
-        let (step, transition) = match &order.command {
-            Command::ReceivePayment(payment) => {
-                self.claim(event, order, payment.paid_at, known, step, transition, now)
-            }
-            Command::AwaitFunds { .. }
-            | Command::FailFunds { .. }
-            | Command::SyncMoney(_)
-            | Command::Refund { .. }
-            | Command::Waive(_)
-            | Command::Remind
-            | Command::Release
-            | Command::MarkAttendance { .. }
-            | Command::Settle
-            | Command::ReverseForfeit { .. }
-            | Command::Cancel { .. }
-            | Command::Reschedule { .. }
-            | Command::IntendSession
-            | Command::RecordSession { .. }
-            | Command::SpendSession { .. }
-            | Command::CloseSession { .. } => (step, transition),
+        let (step, transition) = if let Command::ReceivePayment(payment) = &order.command {
+            self.claim(event, order, payment.paid_at, known, step, transition, now)
+        } else {
+            (step, transition)
         };
         let origin = Origin {
             who: Self::NAME,
