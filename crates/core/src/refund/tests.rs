@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::dispute::DisputeStatus;
 use crate::money::Currency;
+use crate::step::Row;
 
 fn hours(hours: i64) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 7, 1, 12, 0, 0).unwrap() + TimeDelta::hours(hours)
