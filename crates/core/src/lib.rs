@@ -15,6 +15,7 @@ pub mod carry_out;
 pub mod case;
 pub mod dispute;
 pub mod due;
+pub mod dunning;
 pub mod email;
 pub mod evidence;
 pub mod forget;

@@ -1,0 +1,3 @@
+//! Failed subscription invoices: when and whether one may be charged again.
+
+pub mod business_days;
