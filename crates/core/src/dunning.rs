@@ -1,3 +1,5 @@
 //! Failed subscription invoices: when and whether one may be charged again.
 
 pub mod business_days;
+pub mod policy;
+pub mod window;

@@ -3,7 +3,7 @@
 //! Checked as a whole when a function starts. The part that decides about money is copied onto
 //! each booking, so a later edit never changes an older one.
 
-mod complaints;
+pub(crate) mod complaints;
 mod deadlines;
 mod deposit;
 mod limits;

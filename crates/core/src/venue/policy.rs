@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::complaints::Complaints;
+use super::complaints::{Complaints, unknown_fields};
 use super::deadlines::{PayBy, Quiet};
 use super::minutes;
 
@@ -90,9 +90,7 @@ impl Policy {
     pub(super) fn unknown_fields(&self, venue: &str) -> Vec<String> {
         let given: Value = serde_json::from_str(venue).unwrap_or_default();
         let known = serde_json::to_value(self).unwrap_or_default();
-        let mut unknown = Vec::new();
-        note_unknown("policy", &given["policy"], &known, &mut unknown);
-        unknown
+        unknown_fields("policy", &given["policy"], &known)
     }
 
     pub(super) fn complaints(&self) -> Complaints {
@@ -128,15 +126,5 @@ impl Policy {
         self.partial_cancellation
             .filter(|partial| now <= starts_at - minutes(partial.until))
             .map_or(0, |partial| partial.percent)
-    }
-}
-
-fn note_unknown(path: &str, given: &Value, known: &Value, unknown: &mut Vec<String>) {
-    for (name, value) in given.as_object().into_iter().flatten() {
-        let path = format!("{path}.{name}");
-        match known.get(name) {
-            Some(known) => note_unknown(&path, value, known, unknown),
-            None => unknown.push(format!("{path}: is not a rule")),
-        }
     }
 }
