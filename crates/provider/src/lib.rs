@@ -5,6 +5,7 @@
 //! always under the same idempotency key. What it comes to is an [`Answer`], in which not to know
 //! is a value of its own.
 
+mod account;
 mod answer;
 mod billing;
 mod books;
@@ -28,6 +29,7 @@ use aws_types::SdkConfig;
 
 use object::Object;
 
+pub use account::{Account, EndpointStatus, WebhookEndpoint};
 pub use answer::{Answer, Doubt, Reason, Refusal};
 pub use billing::Charges;
 pub use card::{Card, PaymentMethod};
