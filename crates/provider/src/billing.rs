@@ -1,12 +1,11 @@
 //! Billing: invoices and their payment, subscriptions and what they charge.
 
 use chrono::{DateTime, Utc};
-use form_urlencoded::Serializer;
 
 use crate::invoice::PAYMENTS;
 use crate::object::{self, Object};
-use crate::subscription::CUSTOMER;
-use crate::wire::{Call, Form};
+use crate::subscription::{self, CUSTOMER};
+use crate::wire::Call;
 use crate::{
     Answer, Charge, Invoice, NewPortal, Page, PayInvoice, PaymentMethod, PortalSession, Provider,
     Secret, Subscription,
@@ -82,12 +81,9 @@ impl Provider {
         payment_method: &str,
         idempotency_key: &str,
     ) -> Answer<Subscription> {
-        let mut form = Serializer::new(String::new());
-        form.append_pair("default_payment_method", payment_method)
-            .append_pair("expand[]", CUSTOMER);
         let call = Call {
             path: object::path::<Subscription>(subscription_id),
-            form: Some(Form(form.finish())),
+            form: Some(subscription::card_form(payment_method)),
             key: key.clone(),
             idempotency_key: Some(idempotency_key.to_owned()),
         };
@@ -131,3 +127,6 @@ impl Provider {
         Answer::read(self.wire.send(call).await, object::one)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,15 +124,16 @@ fn needs_action(refusal: &Refusal) -> bool {
 /// One that is not known here makes a refusal, never a decline.
 fn is_not_open(refusal: &Refusal) -> bool {
     const CODES: [&str; 2] = ["invoice_already_paid", "payment_intent_unexpected_state"];
-    const SENTENCES: [&str; 6] = [
+    const SENTENCES: [&str; 7] = [
         "already paid",
         "already been paid",
+        "no longer be paid",
         "not open",
         "no longer open",
         "no longer payable",
         "forgiven",
     ];
-    const WORDS: [&str; 3] = ["void", "voided", "uncollectible"];
+    const WORDS: [&str; 4] = ["draft", "void", "voided", "uncollectible"];
     if refusal.status != Some(400) {
         return false;
     }

@@ -1,10 +1,12 @@
 //! Subscriptions as the API shows them.
 
 use chrono::{DateTime, Utc};
+use form_urlencoded::Serializer;
 use serde::Deserialize;
 
 use crate::invoice::CollectionMethod;
 use crate::object::{Id, Object, instant, is_a};
+use crate::wire::Form;
 
 /// What shows a subscription with its customer, for the customer's default payment method.
 pub(crate) const CUSTOMER: &str = "customer";
@@ -114,6 +116,14 @@ impl TryFrom<Wire> for Subscription {
             livemode: wire.livemode,
         })
     }
+}
+
+/// Writes the parameters that make a payment method the one that is charged first.
+pub(crate) fn card_form(payment_method: &str) -> Form {
+    let mut form = Serializer::new(String::new());
+    form.append_pair("default_payment_method", payment_method)
+        .append_pair("expand[]", CUSTOMER);
+    Form(form.finish())
 }
 
 #[cfg(test)]
