@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::failure::{FailureWire, PaymentFailure};
 use crate::wire::Reply;
 
 /// The outcome of one call to the provider.
@@ -33,6 +34,10 @@ pub struct Refusal {
     pub param: Option<String>,
     /// A sentence for developers. It may repeat what was sent.
     pub message: String,
+    /// Of a payment that was tried: why it failed.
+    pub failure: Option<Box<PaymentFailure>>,
+    /// Whether this is the stored answer to an earlier request under the same key.
+    pub replayed: bool,
 }
 
 /// Why it is not known what was done.
@@ -60,6 +65,8 @@ pub enum Reason {
     Status(u16),
     /// An answer that can't be read.
     Unreadable(String),
+    /// 400: the key was used for another request, which may have been carried out.
+    KeyReused,
 }
 
 impl<T> Answer<T> {
@@ -124,6 +131,11 @@ struct ErrorObject {
     message: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct FailureEnvelope {
+    error: FailureWire,
+}
+
 impl Refusal {
     /// A request that isn't worth sending.
     pub(crate) fn here(param: &str, message: String) -> Self {
@@ -133,19 +145,31 @@ impl Refusal {
             code: None,
             param: Some(param.to_owned()),
             message,
+            failure: None,
+            replayed: false,
         }
     }
 
     fn parse(reply: &Reply) -> Result<Self, String> {
         let Envelope { error } =
             serde_json::from_slice(&reply.body).map_err(|error| error.to_string())?;
+        // 402 says that the parameters were good and the payment failed, of whatever kind it is.
+        let failed = reply.status == 402 || error.kind == "card_error";
         Ok(Self {
             status: Some(reply.status),
             kind: error.kind,
             code: error.code,
             param: error.param,
             message: error.message.unwrap_or_default(),
+            failure: failed.then(|| Self::failure(&reply.body)).transpose()?,
+            replayed: reply.replayed,
         })
+    }
+
+    fn failure(body: &[u8]) -> Result<Box<PaymentFailure>, String> {
+        let FailureEnvelope { error } =
+            serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        Ok(Box::new(error.into()))
     }
 }
 
@@ -176,6 +200,24 @@ mod tests {
         for status in [301, 409, 429, 500, 502, 503, 504] {
             assert!(matches!(read(status, no), Answer::Unknown(_)), "{status}");
         }
+    }
+
+    #[test]
+    fn only_a_payment_that_was_tried_has_a_failure() {
+        let declined = r#"{"error":{"type":"card_error","code":"expired_card","charge":"ch_1"}}"#;
+        let Answer::Refused(refusal) = read(402, declined) else {
+            panic!();
+        };
+        let failure = refusal.failure.unwrap();
+        assert_eq!(failure.code.as_deref(), Some("expired_card"));
+        assert_eq!(failure.charge.as_deref(), Some("ch_1"));
+        let wrong = r#"{"error":{"type":"invalid_request_error","code":"resource_missing"}}"#;
+        let Answer::Refused(refusal) = read(404, wrong) else {
+            panic!();
+        };
+        assert_eq!((refusal.failure, refusal.replayed), (None, false));
+        let odd = r#"{"error":{"type":"card_error","decline_code":51}}"#;
+        assert!(matches!(read(402, odd), Answer::Unknown(_)));
     }
 
     #[test]

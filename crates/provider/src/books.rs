@@ -40,23 +40,15 @@ impl Provider {
     /// Never some of them: if they are too many to be read, they are not known.
     pub async fn refunds_of(&self, key: &Secret, payment_ref: &str) -> Answer<Vec<Refund>> {
         let query = [("payment_intent", payment_ref)];
-        let mut refunds = Vec::new();
-        let mut after = None;
-        for _ in 0..REFUND_PAGES_MAX {
-            let path = object::page_path::<Refund>(&query, after.as_deref());
-            let page = match self.page(key, path).await {
-                Answer::Done(page) => page,
-                Answer::Refused(refusal) => return Answer::Refused(refusal),
-                Answer::Unknown(doubt) => return Answer::Unknown(doubt),
-            };
-            refunds.extend(page.items);
-            if page.next.is_none() {
-                return Answer::Done(refunds);
+        match self.pages(key, &query, REFUND_PAGES_MAX).await {
+            Answer::Done((refunds, true)) => Answer::Done(refunds),
+            Answer::Done((_, false)) => {
+                let reason = format!("there are more than {REFUND_PAGES_MAX} pages of refunds");
+                Answer::Unknown(Doubt::new(Reason::Unreadable(reason), None))
             }
-            after = page.next;
+            Answer::Refused(refusal) => Answer::Refused(refusal),
+            Answer::Unknown(doubt) => Answer::Unknown(doubt),
         }
-        let reason = format!("there are more than {REFUND_PAGES_MAX} pages of refunds");
-        Answer::Unknown(Doubt::new(Reason::Unreadable(reason), None))
     }
 
     /// Returns up to 100 charges that were created in a range of time, the newest first.
@@ -102,8 +94,34 @@ impl Provider {
         Answer::read(self.get(key, path).await, object::one)
     }
 
-    async fn page<T: Object>(&self, key: &Secret, path: String) -> Answer<Page<T>> {
+    pub(crate) async fn page<T: Object>(&self, key: &Secret, path: String) -> Answer<Page<T>> {
         Answer::read(self.get(key, path).await, object::page)
+    }
+
+    /// Returns what fits `query`, the newest first, from so many pages at most, and whether that
+    /// is all. A page that doesn't come makes all of it unknown.
+    pub(crate) async fn pages<T: Object>(
+        &self,
+        key: &Secret,
+        query: &[(&str, &str)],
+        pages_max: usize,
+    ) -> Answer<(Vec<T>, bool)> {
+        let mut items = Vec::new();
+        let mut after = None;
+        for _ in 0..pages_max {
+            let path = object::page_path::<T>(query, after.as_deref());
+            let page = match self.page(key, path).await {
+                Answer::Done(page) => page,
+                Answer::Refused(refusal) => return Answer::Refused(refusal),
+                Answer::Unknown(doubt) => return Answer::Unknown(doubt),
+            };
+            items.extend(page.items);
+            if page.next.is_none() {
+                return Answer::Done((items, true));
+            }
+            after = page.next;
+        }
+        Answer::Done((items, false))
     }
 }
 

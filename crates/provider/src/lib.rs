@@ -5,14 +5,22 @@
 //! always under the same idempotency key. What it comes to is an [`Answer`], in which not to know
 //! is a value of its own.
 
+mod account;
 mod answer;
+mod billing;
 mod books;
+mod card;
 mod charge;
 mod dispute;
+mod failure;
+mod invoice;
 mod object;
+mod outcome;
+mod portal;
 mod refund;
 mod secret;
 mod session;
+mod subscription;
 #[cfg(test)]
 mod testing;
 mod wire;
@@ -21,13 +29,24 @@ use aws_types::SdkConfig;
 
 use object::Object;
 
+pub use account::{Account, EndpointStatus, WebhookEndpoint};
 pub use answer::{Answer, Doubt, Reason, Refusal};
-pub use charge::{Charge, ChargeStatus};
+pub use billing::Charges;
+pub use card::{Card, PaymentMethod};
+pub use charge::{Charge, ChargeOutcome, ChargeStatus};
 pub use dispute::Dispute;
+pub use failure::PaymentFailure;
+pub use invoice::{
+    CollectionMethod, Intent, IntentStatus, Invoice, InvoicePayment, InvoicePaymentStatus,
+    InvoiceStatus, PayInvoice,
+};
 pub use object::Page;
+pub use outcome::PayOutcome;
+pub use portal::{NewPortal, PortalSession};
 pub use refund::{NewRefund, Refund};
 pub use secret::Secret;
 pub use session::{Expiry, NewSession, PaymentStatus, Session, SessionStatus};
+pub use subscription::{Subscription, SubscriptionStatus};
 use wire::{Call, Form, Reply, Wire};
 
 /// The provider's API. Cheap to clone.

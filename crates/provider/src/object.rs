@@ -29,10 +29,44 @@ pub(crate) trait Object: TryFrom<Self::Wire, Error = String> {
 }
 
 #[derive(Deserialize)]
-struct List<W> {
+pub(crate) struct List<W> {
     object: String,
     data: Vec<W>,
     has_more: bool,
+}
+
+impl<W> List<W> {
+    /// Returns what it shows, and whether there is more.
+    pub(crate) fn into_parts(self) -> Result<(Vec<W>, bool), String> {
+        is_a("list", &self.object)?;
+        Ok((self.data, self.has_more))
+    }
+}
+
+/// The id of an object that the API shows as its id alone, or in whole.
+#[derive(Deserialize)]
+#[serde(from = "Expandable")]
+pub(crate) struct Id(String);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Expandable {
+    Id(String),
+    Object { id: String },
+}
+
+impl From<Expandable> for Id {
+    fn from(expandable: Expandable) -> Self {
+        match expandable {
+            Expandable::Id(id) | Expandable::Object { id } => Self(id),
+        }
+    }
+}
+
+impl Id {
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
 }
 
 pub(crate) fn one<T: Object>(body: &[u8]) -> Result<T, String> {
@@ -44,10 +78,10 @@ pub(crate) fn one<T: Object>(body: &[u8]) -> Result<T, String> {
 /// would be taken for the whole.
 pub(crate) fn page<T: Object>(body: &[u8]) -> Result<Page<T>, String> {
     let list: List<T::Wire> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    is_a("list", &list.object)?;
-    let items = list.data.into_iter().map(T::try_from);
+    let (items, has_more) = list.into_parts()?;
+    let items = items.into_iter().map(T::try_from);
     let items: Vec<T> = items.collect::<Result<_, _>>()?;
-    let next = match (list.has_more, items.last()) {
+    let next = match (has_more, items.last()) {
         (false, _) => None,
         (true, Some(last)) => Some(last.id().to_owned()),
         (true, None) => return Err("an empty page says that there is more".to_owned()),
@@ -74,6 +108,13 @@ pub(crate) fn money(amount: i64, currency: &str) -> Result<Money, String> {
 pub(crate) fn path<T: Object>(id: &str) -> String {
     let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
     format!("{}/{id}", T::LIST)
+}
+
+/// Writes the path of an object that is to be shown with what it refers to.
+pub(crate) fn expanded_path<T: Object>(id: &str, expand: &str) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("expand[]", expand);
+    format!("{}?{}", path::<T>(id), query.finish())
 }
 
 /// Writes the path of a page of what fits `query`, behind the object `after`.

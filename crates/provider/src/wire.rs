@@ -56,6 +56,8 @@ pub(crate) struct Reply {
     pub(crate) should_retry: Option<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) request_id: Option<String>,
+    /// Whether it is the stored answer to an earlier request under the same key.
+    pub(crate) replayed: bool,
 }
 
 impl Reply {
@@ -137,6 +139,7 @@ fn read(response: &HttpResponse) -> Reply {
         should_retry: header("stripe-should-retry"),
         retry_after: seconds.map(Duration::from_secs),
         request_id: header("request-id"),
+        replayed: header("idempotent-replayed").as_deref() == Some("true"),
     }
 }
 
