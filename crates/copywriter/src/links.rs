@@ -23,7 +23,7 @@ pub fn link_purpose(kind: Kind, facts: &Facts) -> Option<Purpose> {
 /// Returns what stands before the link on its line: nothing where the words ask for it already.
 pub(crate) fn lead(kind: Kind, language: Language, facts: &Facts) -> &'static str {
     match (link_purpose(kind, facts), language) {
-        (Some(Purpose::Pay) | None, _) => "",
+        (Some(Purpose::Pay | Purpose::Card) | None, _) => "",
         (Some(Purpose::Manage), Language::En) => "Change or cancel: ",
         (Some(Purpose::Manage), Language::De) => "Ändern oder absagen: ",
         (Some(Purpose::Manage), Language::Fr) => "Modifier ou annuler : ",

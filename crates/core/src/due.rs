@@ -16,6 +16,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use crate::booking::{Booking, DUE_SHARDS, State, due_shard};
+use crate::dunning::Dunning;
 use crate::local_time::stamp;
 use crate::refund::{LOOKUP_SHARDS, PaymentRow, lookup_shard};
 use crate::step::{Item, Row};
@@ -43,6 +44,17 @@ impl<'a> DueWork<'a> {
             table,
             key: Booking::KEY,
             shards: (0..DUE_SHARDS).map(|it| due_shard(state, it)).collect(),
+        }
+    }
+
+    /// The subscriptions of which something is overdue.
+    pub fn subscriptions(table: &'a str) -> Self {
+        Self {
+            table,
+            key: Dunning::KEY,
+            shards: (0..crate::dunning::DUE_SHARDS)
+                .map(crate::dunning::due_shard)
+                .collect(),
         }
     }
 

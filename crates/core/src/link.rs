@@ -29,17 +29,20 @@ pub enum Purpose {
     Pay,
     /// See, move and cancel one booking.
     Manage,
+    /// Give another card for one subscription.
+    Card,
 }
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Self; 2] = [Self::Pay, Self::Manage];
+    pub const ALL: [Self; 3] = [Self::Pay, Self::Manage, Self::Card];
 
     /// Returns the name that is signed and that stands in the path of the link.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pay => "pay",
             Self::Manage => "manage",
+            Self::Card => "card",
         }
     }
 }

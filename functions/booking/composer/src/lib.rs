@@ -210,6 +210,8 @@ impl Composer {
         let base = match purpose {
             Purpose::Pay => &self.pay_url,
             Purpose::Manage => &self.manage_url,
+            // Not about a booking.
+            Purpose::Card => return Ok(None),
         };
         let secret = self.link_key.get(now).await?;
         let key = LinkKey::new(secret.current().as_bytes())?;

@@ -1,0 +1,52 @@
+//! Whether the app lets a customer in, as far as an operator says so.
+
+use super::{Access, AccessBy, Dunning, LogEvent, Rejection, Status, Transition};
+
+impl Access {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Paused => "paused",
+        }
+    }
+}
+
+pub(super) fn order(
+    row: &Dunning,
+    mut to: Transition,
+    ordered: Access,
+) -> Result<Transition, Rejection> {
+    if row.access == Some(ordered) && row.access_by == Some(AccessBy::Operator) {
+        return Err(Rejection::Already);
+    }
+    to.after.access = Some(ordered);
+    to.after.access_by = Some(AccessBy::Operator);
+    let event = match ordered {
+        Access::Granted => LogEvent::AccessRestored,
+        Access::Paused => LogEvent::AccessPaused,
+    };
+    Ok(to.told(event, "ordered by an operator"))
+}
+
+pub(super) fn leave_to_rules(row: &Dunning, mut to: Transition) -> Result<Transition, Rejection> {
+    if row.access_by != Some(AccessBy::Operator) {
+        return Err(Rejection::Already);
+    }
+    let (access, event) = match row.status {
+        Status::Paused => (Access::Paused, LogEvent::AccessPaused),
+        Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled => {
+            (Access::Granted, LogEvent::AccessRestored)
+        }
+    };
+    to.after.access = Some(access);
+    to.after.access_by = Some(AccessBy::Retrier);
+    Ok(to.told(event, "left to the rules by an operator"))
+}
+
+/// The retrier's word, unless an operator has spoken.
+pub(super) fn set(to: &mut Transition, access: Access) {
+    if to.after.access_by != Some(AccessBy::Operator) {
+        to.after.access = Some(access);
+        to.after.access_by = Some(AccessBy::Retrier);
+    }
+}

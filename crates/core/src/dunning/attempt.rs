@@ -1,0 +1,558 @@
+//! One charge: what a schedule that fires may do, what is claimed, and how its outcome closes it.
+//!
+//! A charge is claimed on the row, with a number and a key of its own, before the provider is asked.
+//! What is claimed stays open until its outcome is known. While it is young it is asked for again
+//! under the same key, which the provider answers with its first result; later, since the provider
+//! forgets keys after a day, the live invoice says whether anybody charged it since.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::access;
+use super::budget::{Budget, budget};
+use super::cards;
+use super::debt::{Debt, Ending};
+use super::declines::Class;
+use super::ending::end;
+use super::mail::MailKind;
+use super::names::attempt_key;
+use super::sight::{FailureSeen, InvoiceStatus, Sight, absorb, ended, judge};
+use super::{
+    Access, Act, Attempt, CaseReason, Consequence, Dunning, LogEvent, Plan, Purpose, Rejection,
+    Transition,
+};
+
+/// How long the holder of a claim is left alone: its function's time-out, and some.
+pub const LEASE: TimeDelta = TimeDelta::seconds(60);
+/// A key older than this is not sent again: the provider forgets them after a day.
+const KEY_VALID_FOR: TimeDelta = TimeDelta::hours(23);
+/// After this many looks without an answer the key is not sent again either: the provider may
+/// repeat a failure of its own that it has stored under it.
+const RESENDS_MAX: u32 = 2;
+/// After this long without an answer a person hears of it.
+const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(24);
+/// How long a card rests whose charges could not be counted.
+const UNCOUNTED_WAIT: TimeDelta = TimeDelta::days(1);
+/// A schedule fires within its minute.
+const EARLY_MAX: TimeDelta = TimeDelta::seconds(60);
+/// How far the provider's clock may be from ours when it is asked whose payment it was.
+const PAID_WITHIN: TimeDelta = TimeDelta::minutes(10);
+
+/// What a fired schedule is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errand {
+    pub invoice_id: String,
+    pub kind: ErrandKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrandKind {
+    /// Read the live invoice.
+    Look,
+    /// Read it, and charge it if it still is to be charged.
+    Charge,
+    /// Find out what became of the charge that is open.
+    Resume,
+    /// It is too late for today: plan anew, without a look.
+    TooLate,
+}
+
+/// The outcome of a charge.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The provider took the money.
+    Captured,
+    /// It is on its way, for days.
+    Processing,
+    Declined(FailureSeen),
+    /// The invoice was not open any more, and this is how it stands.
+    NotOpen(Box<Sight>),
+    /// Less than the provider takes.
+    TooSmall,
+    /// Refused for a reason that is no decline.
+    Refused {
+        code: String,
+    },
+    Unanswered,
+}
+
+/// Says what the schedule of plan `n` is to do at `now`, before the provider is asked anything.
+///
+/// # Errors
+/// Why it does nothing.
+pub fn errand(row: &Dunning, n: u32, now: DateTime<Utc>) -> Result<Errand, Rejection> {
+    let plan = row.plan.as_ref().filter(|plan| plan.n == n);
+    if let Some(attempt) = &row.attempt {
+        if plan.is_none() && attempt.plan_no != n {
+            return Err(Rejection::Stale);
+        }
+        if now < attempt.lease_until {
+            return Err(Rejection::InFlight(attempt.lease_until));
+        }
+        return Ok(Errand {
+            invoice_id: attempt.invoice_id.clone(),
+            kind: ErrandKind::Resume,
+        });
+    }
+    let plan = plan.ok_or(Rejection::Stale)?;
+    if now + EARLY_MAX < plan.at {
+        return Err(Rejection::TooEarly(plan.at));
+    }
+    let kind = match plan.purpose {
+        Purpose::Look => ErrandKind::Look,
+        Purpose::ChargeNewCard => ErrandKind::Charge,
+        Purpose::Charge if row.terms.is_too_late(plan.at, now) => ErrandKind::TooLate,
+        Purpose::Charge => ErrandKind::Charge,
+    };
+    Ok(Errand {
+        invoice_id: plan.invoice_id.clone(),
+        kind,
+    })
+}
+
+pub(super) fn fired_late(
+    row: &Dunning,
+    mut to: Transition,
+    n: u32,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let errand = errand(row, n, now)?;
+    if errand.kind != ErrandKind::TooLate {
+        return Err(Rejection::Stale);
+    }
+    spend_plan(&mut to);
+    to.consequences.push(Consequence::Plan);
+    Ok(to
+        .about(&errand.invoice_id)
+        .told(
+            LogEvent::RetrySkipped,
+            "the schedule fired too late for the day",
+        )
+        .with_result("late"))
+}
+
+pub(super) fn fire(
+    row: &Dunning,
+    to: Transition,
+    n: u32,
+    sight: &Sight,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let errand = errand(row, n, now)?;
+    let mut to = to.about(&errand.invoice_id);
+    match (errand.kind, &row.attempt) {
+        (ErrandKind::Resume, Some(attempt)) => resume(to, attempt.clone(), sight, now),
+        (ErrandKind::Resume, None) | (ErrandKind::TooLate, _) => Err(Rejection::Stale),
+        (ErrandKind::Look, _) => {
+            spend_plan(&mut to);
+            Ok(look(row, to, &errand.invoice_id, sight, now))
+        }
+        (ErrandKind::Charge, _) => {
+            let Some(plan) = row.plan.clone() else {
+                return Err(Rejection::Stale);
+            };
+            spend_plan(&mut to);
+            Ok(charge(row, to, &plan, sight, now))
+        }
+    }
+}
+
+/// The plan's own schedule has fired, and deletes itself.
+fn spend_plan(to: &mut Transition) {
+    let spent = to.after.plan.take();
+    to.after.next_retry_at = None;
+    if let Some(plan) = spent {
+        let name = super::schedule_name(&to.after.subscription_id, plan.n);
+        to.after.schedule_names.retain(|it| *it != name);
+    }
+}
+
+fn look(
+    row: &Dunning,
+    mut to: Transition,
+    invoice_id: &str,
+    sight: &Sight,
+    now: DateTime<Utc>,
+) -> Transition {
+    if let Some(ending) = ended(sight, payer(row, invoice_id, sight)) {
+        return close(to, invoice_id, ending, now);
+    }
+    absorb(&mut to, invoice_id, sight, now);
+    to.consequences.push(Consequence::Plan);
+    let why = verdict_of(&to.after, invoice_id);
+    to.told(LogEvent::Looked, why)
+}
+
+fn charge(
+    row: &Dunning,
+    mut to: Transition,
+    plan: &Plan,
+    sight: &Sight,
+    now: DateTime<Utc>,
+) -> Transition {
+    let invoice_id = plan.invoice_id.as_str();
+    if let Some(ending) = ended(sight, payer(row, invoice_id, sight)) {
+        return close(to, invoice_id, ending, now);
+    }
+    if sight.status == InvoiceStatus::Draft {
+        return skip(to, plan, "the invoice is a draft", now);
+    }
+    absorb(&mut to, invoice_id, sight, now);
+    if sight.is_processing {
+        to.consequences.push(Consequence::Plan);
+        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+            debt.not_before = Some(now + TimeDelta::days(1));
+        }
+        return to
+            .told(LogEvent::RetrySkipped, "a payment is under way")
+            .with_result("processing");
+    }
+    let blocked = to
+        .after
+        .invoices
+        .get(invoice_id)
+        .is_some_and(|debt| debt.block.is_some());
+    if blocked && row.new_card.is_none() {
+        let why = verdict_of(&to.after, invoice_id);
+        return skip(to, plan, &why, now);
+    }
+    if let Budget::Full {
+        until,
+        rule,
+        edition,
+    } = budget_of(sight, now)
+    {
+        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+            debt.not_before = Some(until);
+        }
+        to.consequences.push(Consequence::Plan);
+        return to
+            .told(
+                LogEvent::RetrySkipped,
+                format!("{rule} (budgets {edition})"),
+            )
+            .with_result("budget_full");
+    }
+    claim(to, plan, sight, now)
+}
+
+/// What the card's network allows, after all that anybody charged to it.
+fn budget_of(sight: &Sight, now: DateTime<Utc>) -> Budget {
+    let card = sight.card.as_ref();
+    let Some((card, fingerprint)) = card.and_then(|card| Some((card, card.fingerprint.as_ref()?)))
+    else {
+        return Budget::Room;
+    };
+    match &sight.charges {
+        Some(charges) => budget(card.network.as_deref(), fingerprint, charges, now),
+        // More charges than can be counted are more than any network allows.
+        None => Budget::Full {
+            until: now + UNCOUNTED_WAIT,
+            rule: "charges that could not be counted".to_owned(),
+            edition: "of the code",
+        },
+    }
+}
+
+fn claim(mut to: Transition, plan: &Plan, sight: &Sight, now: DateTime<Utc>) -> Transition {
+    let after = &mut to.after;
+    after.attempt_no += 1;
+    if plan.purpose == Purpose::ChargeNewCard {
+        after.extra_attempts += 1;
+    }
+    let attempt = Attempt {
+        n: after.attempt_no,
+        plan_no: plan.n,
+        purpose: plan.purpose,
+        invoice_id: plan.invoice_id.clone(),
+        key: attempt_key(&plan.invoice_id, after.attempt_no),
+        amount: sight.amount,
+        payment_method: after.new_card.clone(),
+        charge_before: sight.latest_charge.clone(),
+        claimed_at: now,
+        lease_until: now + LEASE,
+        looks: 0,
+    };
+    after.attempt = Some(attempt.clone());
+    to.attempt_no = Some(attempt.n);
+    to.amount = Some(attempt.amount);
+    to.act = Act::Pay(attempt);
+    to.told(LogEvent::RetryAttempted, plan.why.clone())
+}
+
+/// A date of the calendar goes by without a charge.
+fn skip(mut to: Transition, plan: &Plan, why: &str, now: DateTime<Utc>) -> Transition {
+    to = to
+        .told(LogEvent::RetrySkipped, why)
+        .with_result("not_charged");
+    if plan.purpose == Purpose::Charge {
+        use_up_step(&mut to, &plan.invoice_id, now);
+    }
+    to.consequences.push(Consequence::Plan);
+    to
+}
+
+fn resume(
+    mut to: Transition,
+    attempt: Attempt,
+    sight: &Sight,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    // The plan that brought us here is done with; the charge may have a plan of its own.
+    spend_plan(&mut to);
+    to.attempt_no = Some(attempt.n);
+    let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
+    let same = sight.amount == attempt.amount || sight.status == InvoiceStatus::Paid;
+    if is_young && same && !sight.is_processing {
+        let again = Attempt {
+            lease_until: now + LEASE,
+            ..attempt
+        };
+        to.after.attempt = Some(again.clone());
+        to.act = Act::Pay(again);
+        return Ok(to
+            .told(LogEvent::RetryAttempted, "asked again under the same key")
+            .with_result("resumed"));
+    }
+    let row = to.after.clone();
+    if sight.is_processing {
+        return Ok(unanswered(&row, to, &attempt, "processing", now));
+    }
+    let invoice_id = attempt.invoice_id.as_str();
+    if let Some(ending) = ended(sight, payer_by_time(&attempt, sight)) {
+        to.after.attempt = None;
+        return Ok(close(to, invoice_id, ending, now));
+    }
+    if sight.latest_charge == attempt.charge_before {
+        to.after.attempt = None;
+        to.consequences.push(Consequence::Plan);
+        return Ok(to
+            .told(LogEvent::RetrySkipped, "the provider never made the charge")
+            .with_result("not_made"));
+    }
+    Ok(match &sight.failure {
+        Some(failure) => declined(to, &attempt, failure, now),
+        None => unanswered(&row, to, &attempt, "unanswered", now),
+    })
+}
+
+pub(super) fn settle(
+    row: &Dunning,
+    to: Transition,
+    n: u32,
+    outcome: Outcome,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let Some(attempt) = row.attempt.clone().filter(|attempt| attempt.n == n) else {
+        return Err(Rejection::Already);
+    };
+    let mut to = to.about(&attempt.invoice_id);
+    to.attempt_no = Some(n);
+    to.amount = Some(attempt.amount);
+    Ok(match outcome {
+        Outcome::Captured => captured(to, &attempt, now),
+        Outcome::Processing => unanswered(row, to, &attempt, "processing", now),
+        Outcome::Unanswered => unanswered(row, to, &attempt, "unanswered", now),
+        Outcome::Declined(failure) => declined(to, &attempt, &failure, now),
+        Outcome::NotOpen(sight) => overtaken(to, &attempt, &sight, now),
+        Outcome::TooSmall => {
+            to.after.attempt = None;
+            close(to, &attempt.invoice_id, Ending::TooSmall, now)
+        }
+        Outcome::Refused { code } => refused(to, &attempt, code, now),
+    })
+}
+
+fn captured(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transition {
+    to.after.attempt = None;
+    end(&mut to, &attempt.invoice_id, Ending::PaidByUs, now);
+    // The card works: what else is open is charged with it.
+    if let Some(card) = to.after.card_pending.take() {
+        to.after.new_card = Some(card);
+    }
+    if to
+        .after
+        .open_debts()
+        .iter()
+        .all(|(_, debt)| !debt.exhausted)
+    {
+        access::set(&mut to, Access::Granted);
+    }
+    if to.after.current().is_some() {
+        to.consequences.push(Consequence::Plan);
+    }
+    to.told(LogEvent::RetrySucceeded, format!("key {}", attempt.key))
+        .with_result("captured")
+}
+
+fn declined(
+    mut to: Transition,
+    attempt: &Attempt,
+    failure: &FailureSeen,
+    now: DateTime<Utc>,
+) -> Transition {
+    to.after.attempt = None;
+    let invoice_id = attempt.invoice_id.as_str();
+    let event = to
+        .told(LogEvent::RetryFailed, "")
+        .with_result(failure.code());
+    to = event;
+    if !to.after.invoices.get(invoice_id).is_some_and(Debt::is_open) {
+        credit_the_customer(&mut to, invoice_id);
+        to.why = "paid by somebody else meanwhile".to_owned();
+        return to;
+    }
+    if attempt.payment_method.is_some() && attempt.payment_method == to.after.new_card {
+        to.after.new_card = None;
+    }
+    judge(&mut to, invoice_id, failure, now);
+    to.why = verdict_of(&to.after, invoice_id);
+    if failure.verdict().class == Class::LookFirst
+        && let Some(debt) = to.after.invoices.get_mut(invoice_id)
+    {
+        debt.known = false;
+    }
+    let pending = to.after.card_pending.take();
+    if attempt.purpose == Purpose::Charge {
+        use_up_step(&mut to, invoice_id, now);
+    }
+    if let Some(card) = pending {
+        cards::take(&mut to, card);
+    } else {
+        to.consequences.push(Consequence::Plan);
+    }
+    to
+}
+
+/// The invoice was not open any more when the provider was asked.
+fn overtaken(
+    mut to: Transition,
+    attempt: &Attempt,
+    sight: &Sight,
+    now: DateTime<Utc>,
+) -> Transition {
+    to.after.attempt = None;
+    let invoice_id = attempt.invoice_id.as_str();
+    credit_the_customer(&mut to, invoice_id);
+    let is_open = to.after.invoices.get(invoice_id).is_some_and(Debt::is_open);
+    match ended(sight, Ending::PaidByCustomer).filter(|_| is_open) {
+        Some(ending) => close(to, invoice_id, ending, now),
+        None => {
+            to.consequences.push(Consequence::Plan);
+            to.told(
+                LogEvent::RetrySkipped,
+                "the provider says that it is not open",
+            )
+            .with_result("overtaken")
+        }
+    }
+}
+
+fn refused(mut to: Transition, attempt: &Attempt, code: String, now: DateTime<Utc>) -> Transition {
+    to.after.attempt = None;
+    to.after.failure_code = Some(code.clone());
+    to = to
+        .told(LogEvent::RetryFailed, "refused, which is no decline")
+        .with_result(code);
+    to.open_case(CaseReason::ChargeRefused, Some(&attempt.invoice_id), now);
+    if attempt.purpose == Purpose::Charge {
+        use_up_step(&mut to, &attempt.invoice_id, now);
+    } else {
+        to.after.new_card = None;
+    }
+    to.consequences.push(Consequence::Plan);
+    to
+}
+
+/// Nobody knows what became of it: it stays open, and is looked for.
+fn unanswered(
+    row: &Dunning,
+    mut to: Transition,
+    attempt: &Attempt,
+    result: &str,
+    now: DateTime<Utc>,
+) -> Transition {
+    let open = Attempt {
+        looks: attempt.looks + 1,
+        lease_until: now,
+        ..attempt.clone()
+    };
+    let why = format!("{} looks", open.looks);
+    to.after.attempt = Some(open);
+    to = to.told(LogEvent::RetryUnanswered, why).with_result(result);
+    let is_old = now - attempt.claimed_at >= UNANSWERED_FOR;
+    if is_old && result != "processing" && !row.cases.contains_key(&CaseReason::ChargeUnanswered) {
+        to.open_case(CaseReason::ChargeUnanswered, Some(&attempt.invoice_id), now);
+    }
+    to.consequences.push(Consequence::Plan);
+    to
+}
+
+fn close(mut to: Transition, invoice_id: &str, ending: Ending, now: DateTime<Utc>) -> Transition {
+    end(&mut to, invoice_id, ending, now);
+    if to
+        .after
+        .open_debts()
+        .iter()
+        .all(|(_, debt)| !debt.exhausted)
+    {
+        access::set(&mut to, Access::Granted);
+    }
+    if to.after.current().is_some() {
+        to.consequences.push(Consequence::Plan);
+    }
+    to.told(LogEvent::InvoiceEnded, "read from the live invoice")
+        .with_result(ending.as_str())
+}
+
+/// One date of the calendar is used up; after the last one access is paused.
+fn use_up_step(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
+    let max = to.after.max_attempts;
+    let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
+        return;
+    };
+    debt.steps_used += 1;
+    debt.stepped_at = Some(now);
+    if debt.steps_used < max || debt.exhausted {
+        return;
+    }
+    debt.exhausted = true;
+    to.event = match to.event {
+        LogEvent::RetryFailed | LogEvent::RetrySkipped => LogEvent::AccessPaused,
+        other => other,
+    };
+    access::set(to, Access::Paused);
+    to.mail(MailKind::Paused, Some(invoice_id), now);
+}
+
+/// A payment whose payer was not known, now that our charge is known not to have made it.
+fn credit_the_customer(to: &mut Transition, invoice_id: &str) {
+    let debt = to.after.invoices.get_mut(invoice_id);
+    if let Some(end) = debt.and_then(|debt| debt.end.as_mut())
+        && end.how == Ending::Paid
+    {
+        end.how = Ending::PaidByCustomer;
+    }
+}
+
+/// Who paid an invoice that we did not: the provider at the time that it had announced, or the
+/// customer.
+fn payer(row: &Dunning, invoice_id: &str, sight: &Sight) -> Ending {
+    let announced = row
+        .invoices
+        .get(invoice_id)
+        .and_then(|debt| debt.provider_retries_at);
+    Ending::payer(announced, sight.paid_at)
+}
+
+fn payer_by_time(attempt: &Attempt, sight: &Sight) -> Ending {
+    match sight.paid_at {
+        Some(at) if (at - attempt.claimed_at).abs() <= PAID_WITHIN => Ending::PaidByUs,
+        Some(_) | None => Ending::PaidByCustomer,
+    }
+}
+
+fn verdict_of(row: &Dunning, invoice_id: &str) -> String {
+    let debt = row.invoices.get(invoice_id);
+    let verdict = debt.and_then(|debt| debt.verdict.clone());
+    verdict.unwrap_or_else(|| "no reason is known".to_owned())
+}

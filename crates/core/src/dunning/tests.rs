@@ -1,0 +1,1 @@
+//! The whole course by the machine alone.

@@ -1,0 +1,76 @@
+//! What the sweep finds to do: whatever an order or a schedule should have done and did not.
+
+use chrono::{DateTime, Utc};
+
+use super::mail::MailKind;
+use super::{
+    Consequence, Dunning, LogEvent, MailNote, OVERDUE_AFTER, Purpose, Rejection, Transition,
+    mailing,
+};
+
+/// Decides on the first thing that is due; the caller asks again until there is nothing.
+pub(super) fn tend(
+    row: &Dunning,
+    mut to: Transition,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let overdue = |since: DateTime<Utc>| since + OVERDUE_AFTER <= now;
+    if row.closed.is_some() {
+        return Err(Rejection::Nothing);
+    }
+    if row.attempt.is_none() && row.horizon().is_some_and(|horizon| horizon <= now) {
+        to.after.closed = Some("abandoned".to_owned());
+        to.drop_plan();
+        return Ok(to
+            .told(
+                LogEvent::Closed,
+                format!("{} days have passed", row.terms.abandon_after_days),
+            )
+            .with_result("abandoned"));
+    }
+    if let Some((no, _)) = row.mails.claimed().find(|(_, at)| overdue(*at)) {
+        return mailing::note(row, to, no, MailNote::Unanswered, now);
+    }
+    if let Some(plan) = row.plan.as_ref().filter(|plan| overdue(plan.at)) {
+        let what = match plan.purpose {
+            Purpose::Look => "look",
+            Purpose::Charge | Purpose::ChargeNewCard => "retry",
+        };
+        to = to.about(&plan.invoice_id);
+        to.drop_plan();
+        to.consequences.push(Consequence::Plan);
+        return Ok(to
+            .told(
+                LogEvent::RetrySkipped,
+                format!("the schedule of a {what} never fired"),
+            )
+            .with_result("schedule_lost"));
+    }
+    let lease_is_over = row
+        .attempt
+        .as_ref()
+        .is_none_or(|it| overdue(it.lease_until));
+    if row.wants_plan() && overdue(row.moved_at) && lease_is_over {
+        to.consequences.push(Consequence::Plan);
+        return Ok(to.told(LogEvent::InvoiceUpdated, "an order to plan had no effect"));
+    }
+    if row.reping_at().is_some_and(|at| at <= now) {
+        to.after.repings += 1;
+        let invoice_id = row.current().map(|(id, _)| id.as_str());
+        to.mail(MailKind::Reminder, invoice_id, now);
+        let why = format!("reminder {} of {}", to.after.repings, row.terms.repings_max);
+        return Ok(to.told(LogEvent::EmailOrdered, why).with_result("reminder"));
+    }
+    let owed: Vec<u32> = row
+        .mails
+        .owed()
+        .filter(|(_, mail)| overdue(mail.ordered_at.max(row.moved_at)))
+        .map(|(no, _)| no)
+        .collect();
+    if owed.is_empty() {
+        return Err(Rejection::Nothing);
+    }
+    to.consequences
+        .extend(owed.into_iter().map(Consequence::Mail));
+    Ok(to.told(LogEvent::EmailOrdered, "mails that were not sent yet"))
+}
