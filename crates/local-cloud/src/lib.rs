@@ -32,6 +32,11 @@
 //! the process. A `ClientRequestToken` is remembered for ten minutes of real time. With a state
 //! folder the stamps on stream records are real time too. Lambda scales to one instance that takes
 //! all invocations, and the pump delivers one batch at a time.
+//!
+//! A one-off schedule is deleted as it fires, not some minutes later; Scheduler's own retries are
+//! not needed, as handing an event to Lambda does not fail, so only their limits are checked. What
+//! Lambda does with a failing target is played. Policies of topics and queues are read by
+//! nobody: only the caller's role decides.
 
 mod clock;
 mod cloud;
@@ -49,8 +54,10 @@ mod meter;
 mod neighbour;
 mod observe;
 mod open;
+mod planned;
 mod pump;
 mod queue;
+mod rest;
 mod router;
 mod schedule;
 mod services;
@@ -76,6 +83,7 @@ pub use messages::{Happening, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
 pub use open::Options;
+pub use planned::Planned;
 pub use pump::Settled;
 pub use services::ModelAnswer;
 

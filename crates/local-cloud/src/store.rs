@@ -4,7 +4,7 @@
 //! renamed), so a killed process finds its queues and schedules again. DynamoDB's file is written
 //! by itself: after a kill a stream record or message may be delivered again, never lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,15 @@ pub(crate) struct State {
     pub(crate) queues: BTreeMap<String, QueueState>,
     /// The next firing of each schedule; absent when it never fires again.
     pub(crate) next_firings: BTreeMap<String, DateTime<Utc>>,
+    /// The schedules that calls made, by `group/name`.
+    #[serde(default)]
+    pub(crate) schedules: BTreeMap<String, MadeSchedule>,
+    /// Of those that are gone, the last ones.
+    #[serde(default)]
+    pub(crate) past_schedules: VecDeque<MadeSchedule>,
+    /// The last client tokens that the scheduler was given.
+    #[serde(default)]
+    pub(crate) scheduler_tokens: VecDeque<SpentToken>,
     pub(crate) streams: BTreeMap<String, StreamCursor>,
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) messages: Vec<Message>,
@@ -73,6 +82,27 @@ pub(crate) struct PendingInvocation {
     pub(crate) failures: u32,
 }
 
+/// A schedule that a call made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MadeSchedule {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    /// What was asked for, as the API writes it.
+    pub(crate) definition: Value,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) modified_at: DateTime<Utc>,
+    /// `None`: it does not fire again.
+    pub(crate) next_at: Option<DateTime<Utc>>,
+}
+
+/// A client token and what was done with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SpentToken {
+    pub(crate) token: String,
+    /// The operation, its schedule and its parameters.
+    pub(crate) call: String,
+}
+
 impl State {
     pub(crate) fn new(now: DateTime<Utc>) -> Self {
         Self {
@@ -81,6 +111,9 @@ impl State {
             openings: 0,
             queues: BTreeMap::new(),
             next_firings: BTreeMap::new(),
+            schedules: BTreeMap::new(),
+            past_schedules: VecDeque::new(),
+            scheduler_tokens: VecDeque::new(),
             streams: BTreeMap::new(),
             secrets: BTreeMap::new(),
             messages: Vec::new(),

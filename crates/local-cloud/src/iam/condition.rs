@@ -60,11 +60,12 @@ pub(super) fn condition_from(
     key: &str,
     values: &Value,
 ) -> Result<Condition, String> {
-    const KEYS: [&str; 6] = [
+    const KEYS: [&str; 7] = [
         "dynamodb:Attributes",
         "dynamodb:LeadingKeys",
         "dynamodb:ReturnValues",
         "dynamodb:Select",
+        "iam:PassedToService",
         "ses:FromAddress",
         "secretsmanager:VersionStage",
     ];

@@ -3,6 +3,7 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+mod scheduler;
 mod secretsmanager;
 mod ses;
 mod sns;
@@ -26,6 +27,7 @@ pub(crate) fn needs(cloud: &Cloud, request: &AwsRequest) -> Option<Vec<Access>> 
         "sns" => sns::needs(request),
         "ses" => ses::needs(request),
         "bedrock" => bedrock::needs(request),
+        "scheduler" => scheduler::needs(request),
         _ => None,
     }
 }
@@ -39,6 +41,7 @@ pub(crate) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         "sns" => sns::perform(cloud, caller, request),
         "ses" => ses::perform(cloud, caller, request),
         "bedrock" => bedrock::perform(cloud, request),
+        "scheduler" => scheduler::perform(cloud, request),
         _ => request.unknown_operation(),
     }
 }
@@ -50,7 +53,7 @@ pub(crate) fn throttled(request: &AwsRequest) -> Answer {
         "sqs" => (403, "com.amazonaws.sqs#RequestThrottled"),
         "sns" => (400, "Throttling"),
         "ses" => (429, "TooManyRequestsException"),
-        "bedrock" => (429, "ThrottlingException"),
+        "bedrock" | "scheduler" => (429, "ThrottlingException"),
         _ => (400, "ThrottlingException"),
     };
     request.error(status, code, "Rate exceeded")
@@ -62,7 +65,7 @@ pub(crate) fn internal_error(request: &AwsRequest) -> Answer {
         "dynamodb" => "com.amazonaws.dynamodb.v20120810#InternalServerError",
         "secretsmanager" => "InternalServiceError",
         "sns" => "InternalError",
-        "bedrock" => "InternalServerException",
+        "bedrock" | "scheduler" => "InternalServerException",
         _ => "InternalFailure",
     };
     request.error(500, code, "An internal error occurred")

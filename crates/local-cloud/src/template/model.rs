@@ -18,8 +18,23 @@ pub(crate) struct Stack {
     pub(crate) policies: BTreeMap<String, Role>,
     pub(crate) queue_mappings: Vec<QueueMapping>,
     pub(crate) stream_mappings: Vec<StreamMapping>,
+    /// Those of the default group by their name, those of others by `group/name`.
     pub(crate) schedules: BTreeMap<String, Schedule>,
+    /// Beside the group `default`, which is always there.
+    pub(crate) schedule_groups: BTreeSet<String>,
+    pub(crate) roles: BTreeMap<String, Role>,
+    /// The roles that EventBridge Scheduler may assume.
+    pub(crate) scheduler_roles: BTreeSet<String>,
 }
+
+impl Stack {
+    pub(crate) fn has_schedule_group(&self, group: &str) -> bool {
+        group == DEFAULT_GROUP || self.schedule_groups.contains(group)
+    }
+}
+
+/// The group of schedules that every account has.
+pub(crate) const DEFAULT_GROUP: &str = "default";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -93,6 +108,11 @@ impl StreamMapping {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
+    pub(crate) group: String,
+    /// Its properties, as the API names them.
+    pub(crate) definition: Value,
+    /// The role that the scheduler assumes; absent where SAM makes one.
+    pub(crate) role: Option<String>,
     pub(crate) timing: crate::schedule::Timing,
     pub(crate) target: ScheduleTarget,
     pub(crate) input: Value,

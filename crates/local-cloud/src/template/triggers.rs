@@ -4,11 +4,10 @@
 
 use serde_json::Value;
 
-use super::Resource;
-use super::model::{QueueMapping, Schedule, ScheduleTarget, Stack, StreamMapping};
+use super::model::{QueueMapping, Stack, StreamMapping};
 use super::read::{function_named, last_part, name, number, text, truth};
+use super::{Resource, schedules};
 use crate::error::CloudError;
-use crate::schedule::Timing;
 
 /// Adds the triggers that a resource brings.
 pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudError> {
@@ -28,8 +27,9 @@ pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
         }
         "AWS::Scheduler::Schedule" => {
             let name = name(resource, "Name");
-            let schedule = schedule(resource, properties, None)?;
-            add_schedule(stack, name, properties, schedule);
+            let schedule = schedules::read(properties, None);
+            let schedule = schedule.map_err(|problem| resource.problem(problem))?;
+            schedules::add(stack, name, schedule);
             Ok(())
         }
         "AWS::SNS::Subscription" => {
@@ -88,8 +88,9 @@ fn add_sam_events(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
             "ScheduleV2" | "Schedule" => {
                 let name = text(&properties["Name"])
                     .unwrap_or_else(|| format!("{}{id}", resource.logical_id));
-                let schedule = schedule(resource, properties, Some(function.clone()))?;
-                add_schedule(stack, name, properties, schedule);
+                let schedule = schedules::read(properties, Some(function.clone()));
+                let schedule = schedule.map_err(|problem| resource.problem(problem))?;
+                schedules::add(stack, name, schedule);
             }
             "SNS" => {
                 let topic = last_part(&properties["Topic"]);
@@ -160,61 +161,6 @@ fn filters(resource: &Resource, properties: &Value) -> Result<Vec<Value>, CloudE
         .collect()
 }
 
-fn schedule(
-    resource: &Resource,
-    properties: &Value,
-    function: Option<String>,
-) -> Result<Schedule, CloudError> {
-    let expression = [&properties["ScheduleExpression"], &properties["Schedule"]]
-        .into_iter()
-        .find_map(text);
-    let expression =
-        expression.ok_or_else(|| resource.problem("a schedule needs an expression"))?;
-    let zone = text(&properties["ScheduleExpressionTimezone"]);
-    let timing =
-        Timing::parse(&expression, zone.as_deref()).map_err(|problem| resource.problem(problem))?;
-    let target = &properties["Target"];
-    let target_arn = text(&target["Arn"]).unwrap_or_default();
-    let goal = match function {
-        Some(function) => ScheduleTarget::Function(function),
-        None if target_arn.contains(":sqs:") => {
-            ScheduleTarget::Queue(last_part(&target["Arn"]).unwrap_or_default())
-        }
-        None => {
-            let function = function_named(&target["Arn"]);
-            ScheduleTarget::Function(
-                function.ok_or_else(|| resource.problem("a schedule needs a target"))?,
-            )
-        }
-    };
-    let input = [&target["Input"], &properties["Input"]]
-        .into_iter()
-        .find_map(text);
-    let input = match input {
-        Some(json) => serde_json::from_str(&json)
-            .map_err(|error| resource.problem(format!("bad Input: {error}")))?,
-        None => Value::Object(serde_json::Map::new()),
-    };
-    let dead_letters = [
-        &target["DeadLetterConfig"]["Arn"],
-        &properties["DeadLetterConfig"]["Arn"],
-    ];
-    Ok(Schedule {
-        timing,
-        target: goal,
-        input,
-        dead_letter_queue: dead_letters.into_iter().find_map(last_part),
-    })
-}
-
-fn add_schedule(stack: &mut Stack, name: String, properties: &Value, schedule: Schedule) {
-    let disabled = text(&properties["State"]).as_deref() == Some("DISABLED")
-        || truth(&properties["Enabled"]) == Some(false);
-    if !disabled {
-        stack.schedules.insert(name, schedule);
-    }
-}
-
 fn add_subscription(stack: &mut Stack, topic: Option<String>, function: Option<String>) {
     if let (Some(topic), Some(function)) = (topic, function) {
         stack.topics.entry(topic).or_default().push(function);
@@ -232,6 +178,16 @@ pub(super) fn check(stack: &Stack) -> Result<(), CloudError> {
             && !stack.queues.contains_key(&redrive.dead_letter_queue)
         {
             return Err(missing("queue", &redrive.dead_letter_queue, by));
+        }
+    }
+    for (by, schedule) in &stack.schedules {
+        if !stack.has_schedule_group(&schedule.group) {
+            return Err(missing("schedule group", &schedule.group, by));
+        }
+        if let Some(role) = &schedule.role
+            && !stack.scheduler_roles.contains(role)
+        {
+            return Err(missing("role for EventBridge Scheduler", role, by));
         }
     }
     for mapping in &stack.queue_mappings {

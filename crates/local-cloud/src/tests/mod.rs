@@ -3,6 +3,7 @@
 mod delivery;
 mod faults;
 mod neighbours;
+mod scheduler;
 mod services;
 mod state;
 
