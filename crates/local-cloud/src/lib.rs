@@ -18,6 +18,7 @@
 //!   instant. Nothing happens while nobody calls [`LocalCloud::settle`] or
 //!   [`LocalCloud::advance`], except what handlers do inside [`LocalCloud::call_url`].
 //! - `store` is all state beside the rows, as one value; with [`Options::state`] it is in a file.
+//!   The bytes of objects are kept beside it, by their digest (`blobs`).
 //!
 //! # What can be relied on
 //!
@@ -35,9 +36,10 @@
 //!
 //! A one-off schedule is deleted as it fires, not some minutes later; Scheduler's own retries are
 //! not needed, as handing an event to Lambda does not fail, so only their limits are checked. What
-//! Lambda does with a failing target is played. Policies of topics and queues are read by
+//! Lambda does with a failing target is played. Policies of buckets, topics and queues are read by
 //! nobody: only the caller's role decides.
 
+mod blobs;
 mod clock;
 mod cloud;
 mod disorder;
@@ -52,6 +54,7 @@ mod invoke;
 mod messages;
 mod meter;
 mod neighbour;
+mod objects;
 mod observe;
 mod open;
 mod planned;
@@ -82,6 +85,7 @@ pub use faults::{FaultKind, FaultRule, Faults, RandomFaults};
 pub use messages::{Happening, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
+pub use objects::Object;
 pub use open::Options;
 pub use planned::Planned;
 pub use pump::Settled;

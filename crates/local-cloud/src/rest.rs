@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use bytes::Bytes;
 
 /// What a REST call says.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,7 @@ pub(crate) struct RestCall {
     pub(crate) query: BTreeMap<String, String>,
     /// By their names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) bytes: Bytes,
 }
 
 impl RestCall {
@@ -37,6 +39,7 @@ impl RestCall {
             headers: headers
                 .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
                 .collect(),
+            bytes: Bytes::copy_from_slice(request.body().bytes().unwrap_or_default()),
         }
     }
 

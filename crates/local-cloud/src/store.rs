@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::blobs::Blobs;
 use crate::error::CloudError;
 use crate::messages::Message;
 use crate::queue::QueueState;
@@ -37,6 +38,9 @@ pub(crate) struct State {
     /// The last client tokens that the scheduler was given.
     #[serde(default)]
     pub(crate) scheduler_tokens: VecDeque<SpentToken>,
+    /// The versions of each object, oldest first, by bucket and key.
+    #[serde(default)]
+    pub(crate) objects: BTreeMap<String, BTreeMap<String, Vec<ObjectVersion>>>,
     pub(crate) streams: BTreeMap<String, StreamCursor>,
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) messages: Vec<Message>,
@@ -103,6 +107,19 @@ pub(crate) struct SpentToken {
     pub(crate) call: String,
 }
 
+/// One version of an object. Its bytes are kept beside, by their digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectVersion {
+    /// `null` in a bucket without versions.
+    pub(crate) id: String,
+    pub(crate) sha256: String,
+    pub(crate) size: usize,
+    pub(crate) etag: String,
+    pub(crate) modified_at: DateTime<Utc>,
+    /// The headers that come back with the object: its content type, its metadata, its checksum.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
 impl State {
     pub(crate) fn new(now: DateTime<Utc>) -> Self {
         Self {
@@ -114,6 +131,7 @@ impl State {
             schedules: BTreeMap::new(),
             past_schedules: VecDeque::new(),
             scheduler_tokens: VecDeque::new(),
+            objects: BTreeMap::new(),
             streams: BTreeMap::new(),
             secrets: BTreeMap::new(),
             messages: Vec::new(),
@@ -128,6 +146,7 @@ impl State {
 pub(crate) struct Store {
     state: Mutex<State>,
     file: Option<PathBuf>,
+    blobs: Blobs,
 }
 
 impl Store {
@@ -144,7 +163,13 @@ impl Store {
         Ok(Self {
             state: Mutex::new(saved.unwrap_or_else(|| State::new(now))),
             file,
+            blobs: Blobs::new(folder),
         })
+    }
+
+    /// The bytes of objects.
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.blobs
     }
 
     /// Looks at the state.

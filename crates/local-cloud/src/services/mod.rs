@@ -3,6 +3,7 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+mod s3;
 mod scheduler;
 mod secretsmanager;
 mod ses;
@@ -11,6 +12,7 @@ pub(crate) mod sqs;
 
 pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;
+pub(crate) use s3::{newest as newest_object, put_directly as put_object};
 pub(crate) use secretsmanager::made_up;
 pub(crate) use sns::publish;
 
@@ -28,6 +30,7 @@ pub(crate) fn needs(cloud: &Cloud, request: &AwsRequest) -> Option<Vec<Access>> 
         "ses" => ses::needs(request),
         "bedrock" => bedrock::needs(request),
         "scheduler" => scheduler::needs(request),
+        "s3" => s3::needs(cloud, request),
         _ => None,
     }
 }
@@ -42,6 +45,7 @@ pub(crate) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         "ses" => ses::perform(cloud, caller, request),
         "bedrock" => bedrock::perform(cloud, request),
         "scheduler" => scheduler::perform(cloud, request),
+        "s3" => s3::perform(cloud, request),
         _ => request.unknown_operation(),
     }
 }
@@ -54,6 +58,7 @@ pub(crate) fn throttled(request: &AwsRequest) -> Answer {
         "sns" => (400, "Throttling"),
         "ses" => (429, "TooManyRequestsException"),
         "bedrock" | "scheduler" => (429, "ThrottlingException"),
+        "s3" => (503, "SlowDown"),
         _ => (400, "ThrottlingException"),
     };
     request.error(status, code, "Rate exceeded")
@@ -66,6 +71,7 @@ pub(crate) fn internal_error(request: &AwsRequest) -> Answer {
         "secretsmanager" => "InternalServiceError",
         "sns" => "InternalError",
         "bedrock" | "scheduler" => "InternalServerException",
+        "s3" => "InternalError",
         _ => "InternalFailure",
     };
     request.error(500, code, "An internal error occurred")

@@ -25,6 +25,7 @@ pub(crate) struct Stack {
     pub(crate) roles: BTreeMap<String, Role>,
     /// The roles that EventBridge Scheduler may assume.
     pub(crate) scheduler_roles: BTreeSet<String>,
+    pub(crate) buckets: BTreeMap<String, Bucket>,
 }
 
 impl Stack {
@@ -104,6 +105,12 @@ impl StreamMapping {
     pub(crate) fn id(&self) -> String {
         format!("{}>{}", self.table, self.function)
     }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    /// Whether a new object leaves the one before it as an older version.
+    pub(crate) versioned: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -110,6 +110,7 @@ fn deployed_name(scope: &Scope, logical_id: &str, resource: &Value) -> Result<St
         {
             Ok(plain(&scope.resolve(name)?))
         }
+        None if resource["Type"] == "AWS::S3::Bucket" => Ok(bucket_name(logical_id)),
         Some(_) | None => Ok(logical_id.to_owned()),
     }
 }
@@ -182,6 +183,11 @@ fn named(kind: &str, name: &str) -> Named {
             own(name.to_owned(), vec![("Arn", arn(&service, name))])
         }
     }
+}
+
+/// A bucket's name has no capital letters; without one of its own it is made from the stack's.
+pub(super) fn bucket_name(logical_id: &str) -> String {
+    format!("paidonce-{}", logical_id.to_lowercase())
 }
 
 pub(crate) fn schedule_arn(group: &str, name: &str) -> String {

@@ -1,17 +1,18 @@
-//! Reads resolved resources into a [`Stack`]: tables, queues, secrets, topics, roles, functions.
+//! Reads resolved resources into a [`Stack`]: tables, queues, secrets, topics, buckets, roles,
+//! functions.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use super::intrinsics::plain;
-use super::model::{Function, Queue, Redrive, Stack, Table};
+use super::model::{Bucket, Function, Queue, Redrive, Stack, Table};
 use super::{Resource, names, triggers};
 use crate::error::CloudError;
 use crate::iam::{Role, one_or_many};
 
 /// The resource types that the cloud plays. Others (alarms, log groups, …) are left alone.
-pub(super) const KINDS: [&str; 16] = [
+pub(super) const KINDS: [&str; 17] = [
     "AWS::DynamoDB::Table",
     "AWS::SQS::Queue",
     "AWS::SecretsManager::Secret",
@@ -28,6 +29,7 @@ pub(super) const KINDS: [&str; 16] = [
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Scheduler::Schedule",
     "AWS::Scheduler::ScheduleGroup",
+    "AWS::S3::Bucket",
 ];
 
 pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
@@ -62,6 +64,13 @@ pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
             }
             "AWS::Scheduler::ScheduleGroup" => {
                 stack.schedule_groups.insert(named("Name"));
+            }
+            "AWS::S3::Bucket" => {
+                let name = text(&properties["BucketName"])
+                    .unwrap_or_else(|| names::bucket_name(&resource.logical_id));
+                let versioning = &properties["VersioningConfiguration"]["Status"];
+                let versioned = versioning == "Enabled";
+                stack.buckets.insert(name, Bucket { versioned });
             }
             "AWS::IAM::Role" if trusts_scheduler(properties) => {
                 stack.scheduler_roles.insert(named("RoleName"));

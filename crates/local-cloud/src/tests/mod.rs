@@ -3,6 +3,7 @@
 mod delivery;
 mod faults;
 mod neighbours;
+mod objects;
 mod scheduler;
 mod services;
 mod state;
