@@ -37,7 +37,8 @@
 //! A one-off schedule is deleted as it fires, not some minutes later; Scheduler's own retries are
 //! not needed, as handing an event to Lambda does not fail, so only their limits are checked. What
 //! Lambda does with a failing target is played. Policies of buckets, topics and queues are read by
-//! nobody: only the caller's role decides.
+//! nobody: only the caller's role decides. A mail bounces when a test says so, and SES's sandbox and
+//! suppression list refuse nothing.
 
 mod blobs;
 mod clock;
@@ -51,6 +52,7 @@ mod functions;
 mod iam;
 mod invocation;
 mod invoke;
+mod mails;
 mod messages;
 mod meter;
 mod neighbour;
@@ -82,14 +84,14 @@ pub use clock::Clock;
 pub use disorder::Disorder;
 pub use error::{CloudError, InvokeError};
 pub use faults::{FaultKind, FaultRule, Faults, RandomFaults};
-pub use messages::{Happening, Message};
+pub use messages::{Happening, Mail, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
 pub use objects::Object;
 pub use open::Options;
 pub use planned::Planned;
 pub use pump::Settled;
-pub use services::ModelAnswer;
+pub use services::{MailAccount, MailFate, ModelAnswer};
 
 use cloud::Cloud;
 use functions::Deployed;

@@ -67,6 +67,7 @@ pub(crate) fn operation(service: &str, method: &str, call: &RestCall) -> (String
     let named = |operation: &str, name: &str| (operation.to_owned(), name.to_owned());
     match (service, method, parts.as_slice()) {
         ("ses", "POST", ["v2", "email", "outbound-emails"]) => named("SendEmail", ""),
+        ("ses", "GET", ["v2", "email", "account"]) => named("GetAccount", ""),
         ("bedrock", "POST", ["model", model, "converse"]) => named("Converse", model),
         ("scheduler", "POST", ["schedules", name]) => named("CreateSchedule", name),
         ("scheduler", "PUT", ["schedules", name]) => named("UpdateSchedule", name),

@@ -14,6 +14,8 @@ pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;
 pub(crate) use s3::{newest as newest_object, put_directly as put_object};
 pub(crate) use secretsmanager::made_up;
+pub(crate) use ses::tell_fate;
+pub use ses::{MailAccount, MailFate};
 pub(crate) use sns::publish;
 
 use crate::cloud::Cloud;

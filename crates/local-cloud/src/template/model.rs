@@ -26,6 +26,8 @@ pub(crate) struct Stack {
     /// The roles that EventBridge Scheduler may assume.
     pub(crate) scheduler_roles: BTreeSet<String>,
     pub(crate) buckets: BTreeMap<String, Bucket>,
+    /// SES's configuration sets, with where each sends its events.
+    pub(crate) configuration_sets: BTreeMap<String, Vec<EventDestination>>,
 }
 
 impl Stack {
@@ -111,6 +113,14 @@ impl StreamMapping {
 pub(crate) struct Bucket {
     /// Whether a new object leaves the one before it as an older version.
     pub(crate) versioned: bool,
+}
+
+/// Where SES publishes what becomes of mails.
+#[derive(Clone, Debug)]
+pub(crate) struct EventDestination {
+    /// `bounce`, `complaint`, `renderingfailure`, …
+    pub(crate) kinds: BTreeSet<String>,
+    pub(crate) topic_arn: String,
 }
 
 #[derive(Clone, Debug)]

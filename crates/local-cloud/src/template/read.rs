@@ -12,7 +12,7 @@ use crate::error::CloudError;
 use crate::iam::{Role, one_or_many};
 
 /// The resource types that the cloud plays. Others (alarms, log groups, …) are left alone.
-pub(super) const KINDS: [&str; 17] = [
+pub(super) const KINDS: [&str; 19] = [
     "AWS::DynamoDB::Table",
     "AWS::SQS::Queue",
     "AWS::SecretsManager::Secret",
@@ -30,6 +30,8 @@ pub(super) const KINDS: [&str; 17] = [
     "AWS::Scheduler::Schedule",
     "AWS::Scheduler::ScheduleGroup",
     "AWS::S3::Bucket",
+    "AWS::SES::ConfigurationSet",
+    "AWS::SES::ConfigurationSetEventDestination",
 ];
 
 pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
@@ -71,6 +73,9 @@ pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
                 let versioning = &properties["VersioningConfiguration"]["Status"];
                 let versioned = versioning == "Enabled";
                 stack.buckets.insert(name, Bucket { versioned });
+            }
+            "AWS::SES::ConfigurationSet" => {
+                stack.configuration_sets.entry(named("Name")).or_default();
             }
             "AWS::IAM::Role" if trusts_scheduler(properties) => {
                 stack.scheduler_roles.insert(named("RoleName"));

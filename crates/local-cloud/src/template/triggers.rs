@@ -1,10 +1,11 @@
-//! What calls a function: event source mappings, schedules, subscriptions, URLs.
+//! What calls a function: event source mappings, schedules, subscriptions, URLs; and where SES
+//! publishes its events.
 //!
 //! SAM's `Events` and the plain resources are the same thing written twice: both end up here.
 
 use serde_json::Value;
 
-use super::model::{QueueMapping, Stack, StreamMapping};
+use super::model::{EventDestination, QueueMapping, Stack, StreamMapping};
 use super::read::{function_named, last_part, name, number, text, truth};
 use super::{Resource, schedules};
 use crate::error::CloudError;
@@ -39,6 +40,7 @@ pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
             }
             Ok(())
         }
+        "AWS::SES::ConfigurationSetEventDestination" => add_event_destination(stack, resource),
         "AWS::Lambda::Url" => {
             let function = function_named(&properties["TargetFunctionArn"]);
             let function = function.and_then(|name| stack.functions.get_mut(&name));
@@ -165,6 +167,31 @@ fn add_subscription(stack: &mut Stack, topic: Option<String>, function: Option<S
     if let (Some(topic), Some(function)) = (topic, function) {
         stack.topics.entry(topic).or_default().push(function);
     }
+}
+
+fn add_event_destination(stack: &mut Stack, resource: &Resource) -> Result<(), CloudError> {
+    let set = text(&resource.properties["ConfigurationSetName"]).unwrap_or_default();
+    let destination = &resource.properties["EventDestination"];
+    let topic_arn = text(&destination["SnsDestination"]["TopicARN"]);
+    let (Some(topic_arn), true) = (topic_arn, truth(&destination["Enabled"]) != Some(false)) else {
+        // Metrics and streams of events are not played.
+        return Ok(());
+    };
+    let known = stack.configuration_sets.get_mut(&set);
+    let known =
+        known.ok_or_else(|| resource.problem(format!("there is no configuration set `{set}`")))?;
+    let kinds = destination["MatchingEventTypes"].as_array();
+    known.push(EventDestination {
+        kinds: kinds
+            .into_iter()
+            .flatten()
+            .filter_map(text)
+            // `renderingFailure` here, `RENDERING_FAILURE` in the API.
+            .map(|kind| kind.to_lowercase().replace('_', ""))
+            .collect(),
+        topic_arn,
+    });
+    Ok(())
 }
 
 /// Checks that every trigger and redrive ends at something that exists.

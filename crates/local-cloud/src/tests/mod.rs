@@ -2,6 +2,7 @@
 
 mod delivery;
 mod faults;
+mod mails;
 mod neighbours;
 mod objects;
 mod scheduler;
