@@ -228,7 +228,7 @@ pub(crate) fn give_up(
 
 /// `GET /v1/invoices`
 pub(crate) fn list(state: &State, query: &Form) -> Result<Value, ApiError> {
-    let fields = ["customer", "status", "subscription"];
+    let fields = ["collection_method", "customer", "status", "subscription"];
     let asked = Asked::read("invoice", &["invoices"], &fields, query)?;
     asked.page(&state.billing.invoices, |it| {
         show::any(state, &it.id).unwrap_or_default()
