@@ -88,6 +88,7 @@ pub fn failure_seen(failure: &PaymentFailure, needs_action: bool) -> FailureSeen
             method_kind: failure.method_kind.clone(),
             country: card.and_then(|card| card.country.clone()),
         },
+        charge: failure.charge.clone(),
         payment_method: failure.payment_method.clone(),
         needs_action,
     }
@@ -121,22 +122,25 @@ fn is_under_way(intent: &Intent) -> bool {
 }
 
 fn failure_of(intent: &Intent) -> Option<FailureSeen> {
-    match intent.status {
+    let last = intent.last_error.clone();
+    let (failure, needs_action) = match intent.status {
         IntentStatus::RequiresAction => {
-            let failure = intent.last_error.clone().unwrap_or_else(|| PaymentFailure {
+            let asked = || PaymentFailure {
                 payment_method: intent.payment_method.clone(),
                 ..PaymentFailure::default()
-            });
-            Some(failure_seen(&failure, true))
+            };
+            (last.unwrap_or_else(asked), true)
         }
         IntentStatus::RequiresPaymentMethod
         | IntentStatus::RequiresConfirmation
-        | IntentStatus::Canceled => {
-            let failure = intent.last_error.as_ref()?;
-            Some(failure_seen(failure, false))
+        | IntentStatus::Canceled => (last?, false),
+        IntentStatus::Processing | IntentStatus::RequiresCapture | IntentStatus::Succeeded => {
+            return None;
         }
-        IntentStatus::Processing | IntentStatus::RequiresCapture | IntentStatus::Succeeded => None,
-    }
+    };
+    let seen = failure_seen(&failure, needs_action);
+    let charge = seen.charge.or_else(|| intent.latest_charge.clone());
+    Some(FailureSeen { charge, ..seen })
 }
 
 /// A card of two networks is counted on that of its brand until one of them took it.
