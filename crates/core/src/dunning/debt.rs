@@ -35,6 +35,9 @@ pub struct Debt {
     /// What stands in the way of charging it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
+    /// The payment method of the last charge that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_with: Option<String>,
     /// Not charged before this, by an advice or a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<DateTime<Utc>>,

@@ -159,6 +159,7 @@ fn entered(
         mailed_step: None,
         exhausted: false,
         block: None,
+        failed_with: None,
         not_before: None,
         verdict: None,
         provider_retries_at: report.provider_retries_at,
@@ -269,6 +270,7 @@ pub(super) fn judge(
         return;
     };
     debt.verdict = Some(told(&verdict));
+    debt.failed_with.clone_from(&failure.payment_method);
     debt.block = match (verdict.class, failure.needs_action) {
         // The failure is of a card that the customer has replaced.
         _ if is_old_news => None,
