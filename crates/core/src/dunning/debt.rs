@@ -11,6 +11,9 @@ use crate::money::Money;
 pub struct Debt {
     /// What is open, as the provider last said.
     pub amount: Money,
+    /// As of when, to the second: an event that was made before is no news.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<DateTime<Utc>>,
     /// When the provider made the invoice.
     pub created: DateTime<Utc>,
     /// When the first charge failed.
