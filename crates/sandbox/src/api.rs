@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value;
 
+use crate::billing::{self, Held};
 use crate::error::ApiError;
 use crate::form::Form;
 use crate::idempotency::Saved;
 use crate::state::{Cause, State};
-use crate::{reading, refunds, sessions};
+use crate::{api_keys, execution, reading, refunds, sessions};
 
 /// Answers one request to `/v1/…`.
 pub(crate) fn answer(
@@ -19,14 +20,14 @@ pub(crate) fn answer(
 ) -> Response<Bytes> {
     let request_id = state.ids.next("req_");
     let headers = request.headers();
-    let checked = authenticate(state, headers).and_then(|()| check_version(headers));
+    let checked = api_keys::check(&state.options, request).and_then(|()| check_version(headers));
     let mut response = match checked {
         Err(error) => reply(error.status, &error.body()),
         Ok(()) if request.method() == Method::POST => post(state, request, &request_id, now),
-        Ok(()) => match get(state, request) {
-            Ok(body) => reply(StatusCode::OK, &body),
-            Err(error) => reply(error.status, &error.body()),
-        },
+        Ok(()) if request.method() == Method::DELETE => {
+            answered(delete(state, request, &request_id, now))
+        }
+        Ok(()) => answered(get(state, request)),
     };
     set(&mut response, "request-id", &request_id);
     if let Some(version) = text(headers, "stripe-version") {
@@ -35,12 +36,10 @@ pub(crate) fn answer(
     response
 }
 
-fn authenticate(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
-    let sent = text(headers, header::AUTHORIZATION.as_str());
-    match sent.and_then(|sent| sent.strip_prefix("Bearer ")) {
-        None => Err(ApiError::unauthorized("You did not provide an API key.")),
-        Some(key) if key == state.options.api_key => Ok(()),
-        Some(_) => Err(ApiError::unauthorized("Invalid API Key provided.")),
+fn answered(result: Result<Value, ApiError>) -> Response<Bytes> {
+    match result {
+        Ok(body) => reply(StatusCode::OK, &body),
+        Err(error) => reply(error.status, &error.body()),
     }
 }
 
@@ -75,23 +74,23 @@ fn post(
             Err(error) => return reply(error.status, &error.body()),
         }
     }
-    state.cause = Some(Cause {
-        request_id: request_id.to_owned(),
-        idempotency_key: key.clone(),
-    });
-    let result = change(state, path, &form, now);
-    state.cause = None;
-    let (status, body, began) = match result {
-        Ok(body) => (StatusCode::OK, body, true),
-        Err(error) => (error.status, error.body(), error.began),
-    };
-    if let Some(key) = key.filter(|_| began) {
-        let mut saved = Saved::new(fingerprint, now, request_id.to_owned());
-        saved.status = status.as_u16();
-        saved.body = format!("{body:#}");
-        state.keys.save(&key, saved);
+    if billing::is_locked(state, path) {
+        let error = ApiError::locked();
+        return reply(error.status, &error.body());
     }
-    reply(status, &body)
+    let fault = billing::take_fault(state, &segments(path));
+    let request = Held {
+        path: path.to_owned(),
+        form,
+        key,
+        fingerprint,
+        request_id: request_id.to_owned(),
+        at: now,
+    };
+    match fault {
+        None => execution::execute(state, &request, now),
+        Some(fault) => execution::fail(state, request, &fault, now),
+    }
 }
 
 fn replay(saved: &Saved) -> Response<Bytes> {
@@ -103,7 +102,8 @@ fn replay(saved: &Saved) -> Response<Bytes> {
     response
 }
 
-fn change(
+/// Does what `POST` to a path asks for.
+pub(crate) fn change(
     state: &mut State,
     path: &str,
     form: &Form,
@@ -113,8 +113,36 @@ fn change(
         ["v1", "checkout", "sessions"] => sessions::create(state, form, now),
         ["v1", "checkout", "sessions", id, "expire"] => sessions::expire(state, id, form, now),
         ["v1", "refunds"] => refunds::create(state, form, now),
+        ["v1", rest @ ..] => billing::change(state, rest, form, now),
         _ => Err(ApiError::no_url("POST", path)),
     }
+}
+
+/// Deleting ignores keys: what is gone is gone.
+fn delete(
+    state: &mut State,
+    request: &Request<Bytes>,
+    request_id: &str,
+    now: DateTime<Utc>,
+) -> Result<Value, ApiError> {
+    let path = request.uri().path();
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    let form = Form::parse(if query.is_empty() {
+        request.body()
+    } else {
+        query
+    });
+    let segments = segments(path);
+    let ["v1", rest @ ..] = segments.as_slice() else {
+        return Err(ApiError::no_url("DELETE", path));
+    };
+    state.cause = Some(Cause {
+        request_id: request_id.to_owned(),
+        idempotency_key: None,
+    });
+    let result = billing::remove(state, rest, &form, now);
+    state.cause = None;
+    result
 }
 
 fn get(state: &State, request: &Request<Bytes>) -> Result<Value, ApiError> {
@@ -122,18 +150,29 @@ fn get(state: &State, request: &Request<Bytes>) -> Result<Value, ApiError> {
     if request.method() != Method::GET {
         return Err(ApiError::no_url(request.method().as_str(), path));
     }
-    let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let mut query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let expanded = query.take_list("expand");
     let segments = segments(path);
     let ["v1", rest @ ..] = segments.as_slice() else {
         return Err(ApiError::no_url("GET", path));
     };
-    match rest {
-        ["checkout", "sessions"] | ["charges" | "refunds" | "disputes" | "events"] => {
-            reading::list(state, rest, &query)
+    let mut answer = read(state, rest, &query)?;
+    billing::expand(state, &mut answer, &expanded)?;
+    Ok(answer)
+}
+
+fn read(state: &State, path: &[&str], query: &Form) -> Result<Value, ApiError> {
+    match path {
+        ["checkout", "sessions"]
+        | ["charges" | "payment_intents" | "refunds" | "disputes" | "events"] => {
+            reading::list(state, path, query)
         }
-        ["checkout", "sessions", id] => only_path(&query).and_then(|()| sessions::show(state, id)),
-        [collection, id] => only_path(&query).and_then(|()| reading::one(state, collection, id)),
-        _ => Err(ApiError::no_url("GET", path)),
+        ["checkout", "sessions", id] => only_path(query).and_then(|()| sessions::show(state, id)),
+        [
+            collection @ ("charges" | "payment_intents" | "refunds" | "disputes" | "events"),
+            id,
+        ] => only_path(query).and_then(|()| reading::one(state, collection, id)),
+        _ => billing::read(state, path, query),
     }
 }
 

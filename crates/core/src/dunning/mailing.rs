@@ -152,6 +152,9 @@ pub(super) fn ask_for_link(
     let Some((invoice_id, _)) = current else {
         return Err(Rejection::Nothing);
     };
+    if row.status == Status::Cancelled {
+        return Err(Rejection::Nothing);
+    }
     // Once for each link that was sent: whoever holds an old one can't flood the customer.
     if row.link.asked || no > row.link.no {
         return Err(Rejection::Already);

@@ -200,17 +200,18 @@ impl Dunning {
     pub fn access(&self) -> Access {
         match (self.status, self.access, self.access_by) {
             (_, Some(access), Some(AccessBy::Operator)) => access,
-            (Status::Paused, Some(access), Some(AccessBy::Retrier) | None) => access,
-            (Status::Paused, None, _) => Access::Granted,
+            // Who leaves while access is paused does not get it back by that.
+            (Status::Paused | Status::Cancelled, Some(access), _) if self.paused_at.is_some() => {
+                access
+            }
             (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
+                Status::Active
+                | Status::Retrying
+                | Status::Paused
+                | Status::Recovered
+                | Status::Cancelled,
                 _,
-                Some(AccessBy::Retrier) | None,
-            ) => Access::Granted,
-            (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
-                None,
-                Some(AccessBy::Operator),
+                _,
             ) => Access::Granted,
         }
     }
@@ -265,7 +266,9 @@ impl Dunning {
 
     /// When to remind a paused customer next.
     pub fn reping_at(&self) -> Option<DateTime<Utc>> {
-        let reminds = self.status == Status::Paused && self.repings < self.terms.repings_max;
+        let reminds = self.status == Status::Paused
+            && self.current().is_some()
+            && self.repings < self.terms.repings_max;
         let days = i64::from(self.terms.reping_every_days) * (i64::from(self.repings) + 1);
         let paused_at = self.paused_at.filter(|_| reminds)?;
         Some(paused_at + TimeDelta::days(days))
@@ -273,9 +276,8 @@ impl Dunning {
 
     /// When nothing more is done of ourselves about what is still open.
     pub fn horizon(&self) -> Option<DateTime<Utc>> {
-        let entered = self
-            .entered_dunning_at
-            .filter(|_| self.current().is_some())?;
+        let follows = self.current().is_some() && self.status != Status::Cancelled;
+        let entered = self.entered_dunning_at.filter(|_| follows)?;
         Some(entered + TimeDelta::days(i64::from(self.terms.abandon_after_days)))
     }
 }
