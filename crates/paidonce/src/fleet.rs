@@ -218,6 +218,9 @@ fn sandbox_for(
         api_key: secret(PROVIDER_SECRET),
         signing_secrets: vec![secret(SIGNING_SECRET)],
         webhook_function: "bdc-webhook".to_owned(),
+        webhook_url: format!("{base_url}/url/bdc-webhook/"),
+        webhook_events: defaults.webhook_events,
+        more_endpoints: Vec::new(),
         api_version: parameters
             .get("ProviderApiVersion")
             .cloned()

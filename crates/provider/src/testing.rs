@@ -47,6 +47,14 @@ pub(crate) struct Town {
     pub(crate) naps: Arc<Mutex<Vec<Duration>>>,
 }
 
+/// A subscription at the sandbox.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscribed {
+    pub(crate) id: String,
+    pub(crate) customer: String,
+    pub(crate) invoice: String,
+}
+
 pub(crate) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_784_034_000, 0).unwrap()
 }
@@ -124,6 +132,61 @@ impl Town {
         let response = self.sandbox.call(request, now());
         assert_eq!(response.status(), 200, "{response:?}");
         serde_json::from_slice(response.body()).unwrap()
+    }
+
+    /// Posts to the API as something other than the fleet, and returns what it answers.
+    pub(crate) fn api(&self, path: &str, form: &[(&str, &str)]) -> Value {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
+        let request = http::Request::post(format!("/v1/{path}"))
+            .header("authorization", format!("Bearer {}", key().expose()))
+            .header("content-type", "application/x-www-form-urlencoded");
+        let request = request.body(Bytes::from(form)).unwrap();
+        let response = self.sandbox.call(request, now());
+        assert_eq!(response.status(), 200, "{response:?}");
+        serde_json::from_slice(response.body()).unwrap()
+    }
+
+    /// Subscribes a new customer, whose card is one of the provider's test cards, to something for
+    /// 2000 pence a month. Its first invoice is open and was not tried.
+    pub(crate) fn subscribed(&self, card: &str) -> Subscribed {
+        let customer = self.customer(card);
+        let price = |name: &str| format!("items[0][price_data]{name}");
+        let subscription = self.api(
+            "subscriptions",
+            &[
+                ("customer", &customer),
+                ("payment_behavior", "default_incomplete"),
+                (&price("[currency]"), "gbp"),
+                (&price("[unit_amount]"), "2000"),
+                (&price("[product_data][name]"), "Tea"),
+                (&price("[recurring][interval]"), "month"),
+            ],
+        );
+        let text = |name: &str| subscription[name].as_str().unwrap().to_owned();
+        Subscribed {
+            customer,
+            id: text("id"),
+            invoice: text("latest_invoice"),
+        }
+    }
+
+    /// Makes a customer who has a test card, and returns the id.
+    pub(crate) fn customer(&self, card: &str) -> String {
+        let customer = self.api("customers", &[("name", "Ada")]);
+        let customer = customer["id"].as_str().unwrap().to_owned();
+        let method = self.attached(&customer, card);
+        let default = [("invoice_settings[default_payment_method]", method.as_str())];
+        self.api(&format!("customers/{customer}"), &default);
+        customer
+    }
+
+    /// Saves one more test card for a customer, and returns the payment method's id.
+    pub(crate) fn attached(&self, customer: &str, card: &str) -> String {
+        let path = format!("payment_methods/{card}/attach");
+        let method = self.api(&path, &[("customer", customer)]);
+        method["id"].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn sent(&self) -> Vec<Sent> {

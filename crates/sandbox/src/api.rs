@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::billing::{self, Fault, Held};
 use crate::error::ApiError;
 use crate::form::Form;
 use crate::idempotency::Saved;
@@ -23,16 +24,23 @@ pub(crate) fn answer(
     let mut response = match checked {
         Err(error) => reply(error.status, &error.body()),
         Ok(()) if request.method() == Method::POST => post(state, request, &request_id, now),
-        Ok(()) => match get(state, request) {
-            Ok(body) => reply(StatusCode::OK, &body),
-            Err(error) => reply(error.status, &error.body()),
-        },
+        Ok(()) if request.method() == Method::DELETE => {
+            answered(delete(state, request, &request_id, now))
+        }
+        Ok(()) => answered(get(state, request)),
     };
     set(&mut response, "request-id", &request_id);
     if let Some(version) = text(headers, "stripe-version") {
         set(&mut response, "stripe-version", version);
     }
     response
+}
+
+fn answered(result: Result<Value, ApiError>) -> Response<Bytes> {
+    match result {
+        Ok(body) => reply(StatusCode::OK, &body),
+        Err(error) => reply(error.status, &error.body()),
+    }
 }
 
 fn authenticate(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
@@ -75,23 +83,128 @@ fn post(
             Err(error) => return reply(error.status, &error.body()),
         }
     }
-    state.cause = Some(Cause {
+    let fault = billing::take_fault(state, &segments(path));
+    let request = Held {
+        path: path.to_owned(),
+        form,
+        key,
+        fingerprint,
         request_id: request_id.to_owned(),
-        idempotency_key: key.clone(),
+        at: now,
+    };
+    match fault {
+        None => execute(state, &request, now),
+        Some(fault) => fail(state, request, &fault, now),
+    }
+}
+
+/// Does what a request asks for, and keeps the answer for its key.
+fn execute(state: &mut State, request: &Held, now: DateTime<Utc>) -> Response<Bytes> {
+    state.cause = Some(Cause {
+        request_id: request.request_id.clone(),
+        idempotency_key: request.key.clone(),
     });
-    let result = change(state, path, &form, now);
+    let mut form = request.form.clone();
+    let expanded = form.take_list("expand");
+    let result = change(state, &request.path, &form, now).and_then(|mut body| {
+        billing::expand(state, &mut body, &expanded)?;
+        Ok(body)
+    });
     state.cause = None;
+    keep(state, request, result)
+}
+
+/// Answers a request, and keeps the answer for its key if execution had begun.
+fn keep(state: &mut State, request: &Held, result: Result<Value, ApiError>) -> Response<Bytes> {
     let (status, body, began) = match result {
         Ok(body) => (StatusCode::OK, body, true),
         Err(error) => (error.status, error.body(), error.began),
     };
-    if let Some(key) = key.filter(|_| began) {
-        let mut saved = Saved::new(fingerprint, now, request_id.to_owned());
-        saved.status = status.as_u16();
-        saved.body = format!("{body:#}");
-        state.keys.save(&key, saved);
+    if let Some(key) = request.key.as_ref().filter(|_| began) {
+        let saved = saved(request, status.as_u16(), format!("{body:#}"));
+        state.keys.save(key, saved);
+    } else if let Some(key) = &request.key {
+        state.keys.forget(key);
     }
     reply(status, &body)
+}
+
+fn saved(request: &Held, status: u16, body: String) -> Saved {
+    let fingerprint = request.fingerprint.clone();
+    let mut saved = Saved::new(fingerprint, request.at, request.request_id.clone());
+    saved.status = status;
+    saved.body = body;
+    saved
+}
+
+/// Answers a request with what was to go wrong with it.
+fn fail(state: &mut State, request: Held, fault: &Fault, now: DateTime<Utc>) -> Response<Bytes> {
+    match fault {
+        Fault::ServerError => keep(state, &request, Err(ApiError::internal())),
+        Fault::ServerErrorAfterPaying => {
+            drop(execute(state, &request, now));
+            keep(state, &request, Err(ApiError::internal()))
+        }
+        Fault::AnswerLost => {
+            drop(execute(state, &request, now));
+            no_answer()
+        }
+        Fault::Hold => {
+            hold(state, request);
+            no_answer()
+        }
+        Fault::RateLimit => {
+            let message = "Too many requests hit the API too quickly.";
+            keep(
+                state,
+                &request,
+                Err(ApiError::too_many("rate_limit", message)),
+            )
+        }
+        Fault::LockTimeout => {
+            let message = "This object cannot be accessed right now because another API request \
+                           or Stripe process is currently accessing it.";
+            keep(
+                state,
+                &request,
+                Err(ApiError::too_many("lock_timeout", message)),
+            )
+        }
+        Fault::PaidByCustomer => {
+            billing::paid_by_customer(state, &request.path, now);
+            execute(state, &request, now)
+        }
+        // The bank says these, and so does whoever asks the bank.
+        Fault::Decline(_) | Fault::RequiresAction => execute(state, &request, now),
+    }
+}
+
+fn hold(state: &mut State, request: Held) {
+    if let Some(key) = &request.key {
+        let mut saved = saved(&request, 0, String::new());
+        saved.in_flight = true;
+        state.keys.save(key, saved);
+    }
+    state.billing.held = Some(request);
+}
+
+/// Does what was held, and returns the answer that its key keeps.
+///
+/// # Errors
+/// Nothing is held.
+pub(crate) fn release(state: &mut State, now: DateTime<Utc>) -> Result<Value, ApiError> {
+    let held = state.billing.held.take();
+    let held = held.ok_or_else(|| ApiError::invalid("No request is being held."))?;
+    let response = execute(state, &held, now);
+    let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    Ok(json!({ "status": response.status().as_u16(), "body": body }))
+}
+
+/// What a caller gets whose connection ends before there is an answer.
+fn no_answer() -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+    response
 }
 
 fn replay(saved: &Saved) -> Response<Bytes> {
@@ -113,8 +226,36 @@ fn change(
         ["v1", "checkout", "sessions"] => sessions::create(state, form, now),
         ["v1", "checkout", "sessions", id, "expire"] => sessions::expire(state, id, form, now),
         ["v1", "refunds"] => refunds::create(state, form, now),
+        ["v1", rest @ ..] => billing::change(state, rest, form, now),
         _ => Err(ApiError::no_url("POST", path)),
     }
+}
+
+/// Deleting ignores keys: what is gone is gone.
+fn delete(
+    state: &mut State,
+    request: &Request<Bytes>,
+    request_id: &str,
+    now: DateTime<Utc>,
+) -> Result<Value, ApiError> {
+    let path = request.uri().path();
+    let query = request.uri().query().unwrap_or_default().as_bytes();
+    let form = Form::parse(if query.is_empty() {
+        request.body()
+    } else {
+        query
+    });
+    let segments = segments(path);
+    let ["v1", rest @ ..] = segments.as_slice() else {
+        return Err(ApiError::no_url("DELETE", path));
+    };
+    state.cause = Some(Cause {
+        request_id: request_id.to_owned(),
+        idempotency_key: None,
+    });
+    let result = billing::remove(state, rest, &form, now);
+    state.cause = None;
+    result
 }
 
 fn get(state: &State, request: &Request<Bytes>) -> Result<Value, ApiError> {
@@ -122,18 +263,29 @@ fn get(state: &State, request: &Request<Bytes>) -> Result<Value, ApiError> {
     if request.method() != Method::GET {
         return Err(ApiError::no_url(request.method().as_str(), path));
     }
-    let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let mut query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let expanded = query.take_list("expand");
     let segments = segments(path);
     let ["v1", rest @ ..] = segments.as_slice() else {
         return Err(ApiError::no_url("GET", path));
     };
-    match rest {
-        ["checkout", "sessions"] | ["charges" | "refunds" | "disputes" | "events"] => {
-            reading::list(state, rest, &query)
+    let mut answer = read(state, rest, &query)?;
+    billing::expand(state, &mut answer, &expanded)?;
+    Ok(answer)
+}
+
+fn read(state: &State, path: &[&str], query: &Form) -> Result<Value, ApiError> {
+    match path {
+        ["checkout", "sessions"]
+        | ["charges" | "payment_intents" | "refunds" | "disputes" | "events"] => {
+            reading::list(state, path, query)
         }
-        ["checkout", "sessions", id] => only_path(&query).and_then(|()| sessions::show(state, id)),
-        [collection, id] => only_path(&query).and_then(|()| reading::one(state, collection, id)),
-        _ => Err(ApiError::no_url("GET", path)),
+        ["checkout", "sessions", id] => only_path(query).and_then(|()| sessions::show(state, id)),
+        [
+            collection @ ("charges" | "payment_intents" | "refunds" | "disputes" | "events"),
+            id,
+        ] => only_path(query).and_then(|()| reading::one(state, collection, id)),
+        _ => billing::read(state, path, query),
     }
 }
 

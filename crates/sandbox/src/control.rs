@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::ledger::ledger;
 use crate::mischief::{DUPLICATES_MAX, Rule};
 use crate::state::{DisputeStatus, RefundStatus, State};
-use crate::{debits, payments, refunds, sessions, webhooks};
+use crate::{billing, debits, payments, refunds, sessions, webhooks};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +111,8 @@ fn control(
         (true, ["events", id, "resend"]) => resend(state, id, now),
         (false, ["ledger"]) => Ok(ledger(state)),
         (false, ["deliveries"]) => Ok(deliveries(state)),
-        _ => Err(ApiError::no_url(request.method().as_str(), path)),
+        (true, rest) => billing::control::answer(state, request, rest, now),
+        (false, _) => Err(ApiError::no_url(request.method().as_str(), path)),
     }
 }
 
@@ -153,7 +154,7 @@ fn after_payment(
     }
 }
 
-fn body<T: DeserializeOwned>(request: &Request<Bytes>) -> Result<T, ApiError> {
+pub(crate) fn body<T: DeserializeOwned>(request: &Request<Bytes>) -> Result<T, ApiError> {
     serde_json::from_slice(request.body()).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
@@ -175,8 +176,8 @@ fn resend(state: &mut State, id: &str, now: DateTime<Utc>) -> Result<Value, ApiE
     if !state.webhooks.events.contains_key(id) {
         return Err(ApiError::no_such("event", id, "id"));
     }
-    let delivery = webhooks::queue(state, id, &Rule::default(), now);
-    Ok(json!({ "delivery": delivery }))
+    let deliveries = webhooks::queue_all(state, id, &Rule::default(), now);
+    Ok(json!({ "delivery": deliveries.first(), "deliveries": deliveries }))
 }
 
 fn deliveries(state: &State) -> Value {

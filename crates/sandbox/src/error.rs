@@ -1,7 +1,7 @@
 //! The provider's errors, as it writes them.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A request that was not done.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct ApiError {
     pub(crate) message: String,
     /// The PaymentIntent as the attempt left it.
     pub(crate) payment_intent: Option<Box<Value>>,
+    /// What else there is to say about a declined invoice, by the names of the API.
+    pub(crate) details: Option<Box<Map<String, Value>>>,
     /// Whether execution had begun: only then does an idempotency key keep the answer.
     pub(crate) began: bool,
 }
@@ -28,6 +30,7 @@ impl ApiError {
             param: None,
             message: message.into(),
             payment_intent: None,
+            details: None,
             began: false,
         }
     }
@@ -64,6 +67,32 @@ impl ApiError {
 
     pub(crate) fn idempotency(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "idempotency_error", message)
+    }
+
+    /// A key whose first request is still being done.
+    pub(crate) fn in_use(key: &str) -> Self {
+        let message = format!(
+            "There is currently another in-progress request using this Idempotent Key (that \
+             probably means you submitted twice, and the other request is still going through): \
+             {key}. Please try again later."
+        );
+        Self::new(StatusCode::CONFLICT, "idempotency_error", message).code("idempotency_key_in_use")
+    }
+
+    /// A request that came too soon, which nothing was done about.
+    pub(crate) fn too_many(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "invalid_request_error",
+            message,
+        )
+        .code(code)
+    }
+
+    /// The provider's own failure.
+    pub(crate) fn internal() -> Self {
+        let message = "Something went wrong on our end.";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", message).began()
     }
 
     /// A payment that the card's bank, or the customer, did not allow.
@@ -105,6 +134,9 @@ impl ApiError {
         }
         if let Some(intent) = &self.payment_intent {
             error["payment_intent"] = Value::clone(intent);
+        }
+        for (name, value) in self.details.iter().flat_map(|it| it.iter()) {
+            error[name] = value.clone();
         }
         json!({ "error": error })
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::mischief::Rule;
 use crate::state::State;
-use crate::webhooks::queue;
+use crate::webhooks::queue_all;
 
 /// The fact that something happened, as the API shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,28 +19,45 @@ pub(crate) struct Event {
 
 /// Records an event about `object` and queues its deliveries.
 pub(crate) fn emit(state: &mut State, kind: &str, object: &Value, now: DateTime<Utc>) {
+    publish(state, kind, &json!({ "object": object }), now);
+}
+
+/// Records an event about `object` that tells what was different in it before.
+pub(crate) fn emit_change(
+    state: &mut State,
+    kind: &str,
+    object: &Value,
+    previous: Value,
+    now: DateTime<Utc>,
+) {
+    let data = json!({ "object": object, "previous_attributes": previous });
+    publish(state, kind, &data, now);
+}
+
+fn publish(state: &mut State, kind: &str, data: &Value, now: DateTime<Utc>) {
     let rules: Vec<Rule> = state.webhooks.rules.clone();
     let rule = rules.into_iter().find(|rule| rule.is_for(kind));
     let rule = rule.unwrap_or_default();
     for _ in 0..=u32::from(rule.new_id) {
-        let event = new_event(state, kind, object, now);
+        let event = new_event(state, kind, data, now);
         for _ in 0..=rule.duplicates {
-            queue(state, &event, &rule, now);
+            queue_all(state, &event, &rule, now);
         }
     }
 }
 
-fn new_event(state: &mut State, kind: &str, object: &Value, now: DateTime<Utc>) -> String {
+fn new_event(state: &mut State, kind: &str, data: &Value, now: DateTime<Utc>) -> String {
     let id = state.ids.next("evt_1");
     let cause = state.cause.as_ref();
+    let endpoints = state.options.endpoints().filter(|it| it.takes(kind));
     let body = json!({
         "id": id,
         "object": "event",
         "api_version": state.options.api_version,
         "created": now.timestamp(),
-        "data": { "object": object },
+        "data": data,
         "livemode": state.options.livemode,
-        "pending_webhooks": 1,
+        "pending_webhooks": endpoints.count(),
         "request": {
             "id": cause.map(|cause| &cause.request_id),
             "idempotency_key": cause.and_then(|cause| cause.idempotency_key.as_ref()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::ApiError;
@@ -11,12 +12,38 @@ const METADATA_KEY_LENGTH_MAX: usize = 40;
 const METADATA_VALUE_LENGTH_MAX: usize = 500;
 
 /// Decoded parameters by their full name; the last of several wins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Form(BTreeMap<String, String>);
 
 impl Form {
     pub(crate) fn parse(encoded: &[u8]) -> Self {
-        Self(form_urlencoded::parse(encoded).into_owned().collect())
+        let mut form = BTreeMap::new();
+        for (index, (name, value)) in form_urlencoded::parse(encoded).into_owned().enumerate() {
+            // `expand[]` is one more item of the list: any number tells it from the others.
+            let name = match name.strip_suffix("[]") {
+                Some(list) => format!("{list}[{index}]"),
+                None => name,
+            };
+            form.insert(name, value);
+        }
+        Self(form)
+    }
+
+    /// Returns the parameter if it is there, also if it is empty.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Takes the parameter out, unless it is absent or empty.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name).filter(|text| !text.is_empty())
+    }
+
+    /// Takes all items of the list `name[0]`, `name[1]`, … out.
+    pub(crate) fn take_list(&mut self, name: &str) -> Vec<String> {
+        let is_item = |full_name: &&String| within(full_name, name).is_some();
+        let names: Vec<String> = self.0.keys().filter(is_item).cloned().collect();
+        names.iter().filter_map(|name| self.take(name)).collect()
     }
 
     /// Returns the parameter, unless it is absent or empty.

@@ -22,6 +22,9 @@ pub(crate) struct Saved {
     pub(crate) request_id: String,
     pub(crate) status: u16,
     pub(crate) body: String,
+    /// Whether the first request is still being done; there is no answer yet then.
+    #[serde(default)]
+    pub(crate) in_flight: bool,
 }
 
 impl Saved {
@@ -32,6 +35,7 @@ impl Saved {
             request_id,
             status: 0,
             body: String::new(),
+            in_flight: false,
         }
     }
 }
@@ -55,8 +59,14 @@ impl Keys {
                      were first used with. Try using a key other than '{key}' if you meant to \
                      execute a different request."
             ))),
+            Some(saved) if saved.in_flight => Err(ApiError::in_use(key)),
             saved => Ok(saved),
         }
+    }
+
+    /// Frees a key whose request came to nothing.
+    pub(crate) fn forget(&mut self, key: &str) {
+        self.0.remove(key);
     }
 
     pub(crate) fn save(&mut self, key: &str, saved: Saved) {

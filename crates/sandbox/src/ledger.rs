@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::billing;
 use crate::render;
 use crate::state::{Charge, State};
 
@@ -27,12 +28,15 @@ pub(crate) fn ledger(state: &State) -> Value {
     let intents = state.intents.values();
     let charges = state.charges.values();
     let disputes = state.disputes.values();
+    let (invoices, subscriptions) = billing::ledger(state);
     json!({
         "sessions": sessions.map(|it| render::session(it, options)).collect::<Vec<_>>(),
         "payment_intents": intents.map(|it| render::intent(it, options)).collect::<Vec<_>>(),
         "charges": charges.map(|it| charge(state, it)).collect::<Vec<_>>(),
         "refunds": state.refunds.values().map(render::refund).collect::<Vec<_>>(),
         "disputes": disputes.map(|it| render::dispute(it, options)).collect::<Vec<_>>(),
+        "invoices": invoices,
+        "subscriptions": subscriptions,
         "totals": totals(state),
     })
 }

@@ -5,6 +5,8 @@
 //! lead in, [`Sandbox::call`] for the API and for `/_sandbox/…`, which plays the customer, and
 //! [`Sandbox::page`] for the hosted page. One leads out: [`Sandbox::take_due`] hands over the
 //! signed webhooks, and whoever posts them says by [`Sandbox::delivered`] what became of each.
+//! There may be several endpoints, each with its own secrets and event types:
+//! [`Options::more_endpoints`].
 //!
 //! What happens by itself (a session expires, a bank debit arrives, a refund fails, a webhook is due)
 //! happens at the next call at or after its time; [`Sandbox::due_at`] says when that will be.
@@ -18,18 +20,44 @@
 //! | `POST /_sandbox/refunds/{id}/move` `{"status", "failure_reason"?}` | makes a refund succeed, fail (also one that had succeeded) or be `canceled`; what fails goes back to the charge |
 //! | `POST /_sandbox/payments/{id}/dispute` `{"reason"?, "amount"?, "inquiry"?}` | the bank disputes a PaymentIntent or charge, all of it as `fraudulent` unless told otherwise; an inquiry moves no money |
 //! | `POST /_sandbox/disputes/{id}/move` `{"status"}` | `under_review`, `won`, `lost`, `prevented`; of an inquiry `warning_under_review`, `warning_closed`, `prevented`, or `needs_response`, which makes it a dispute |
-//! | `GET /_sandbox/ledger` | all money: sessions, charges with fees and dispute status, refunds, disputes, and totals per currency: `captured`, `refunded`, `disputed`, `fees` |
+//! | `GET /_sandbox/ledger` | all money: sessions, charges with fees and dispute status, refunds, disputes, invoices with `successful_charges` and `failed_charges`, subscriptions with `canceled_by`, and totals per currency: `captured`, `refunded`, `disputed`, `fees` |
 //! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose`, `delay_s`, `duplicates`, `reorder`, `new_id` |
 //! | `POST /_sandbox/events/{id}/resend` | delivers an event once more |
 //! | `GET /_sandbox/deliveries` | every delivery with its attempts, and counters |
+//!
+//! Billing has customers, payment methods, products, prices, subscriptions, invoices and the
+//! portal. The provider's own retries are off, so nothing is charged by itself; these make it
+//! happen. Bodies in brackets may be left out; a card is a test card's number, its name such as
+//! `pm_card_visa`, or one of `cashapp`, `amazon_pay`, `sepa_debit`.
+//!
+//! | control | does |
+//! |---|---|
+//! | `POST /_sandbox/subscriptions` `{"name"?, "email"?, "card"?, "amount"?, "currency"?, "interval"?, "product"?, "metadata"?, "where"?, "customer"?}` | subscribes a new or known customer and charges the first period; `where` is `customer` or `subscription`, and says whose default the card is; answers the ids |
+//! | `POST /_sandbox/subscriptions/{id}/fail-renewal` `[{"decline"?, "advice_code"?, "network_decline_code"?, "network_advice_code"?, "times"?}]` | makes the next invoice now and declines its first charge, and every later charge of that card for the subscription: all, or `times` more |
+//! | `POST /_sandbox/subscriptions/{id}/renew` | makes the next invoice now and charges it once, whatever its card says |
+//! | `POST /_sandbox/subscriptions/{id}/prorate` `{"amount"}` | makes a second invoice, for a change of plan, that nobody has tried to pay |
+//! | `POST /_sandbox/subscriptions/{id}/cancel` `[{"by"?}]` | ends it as the `customer` (or `provider`, `api`) does; its invoices stay |
+//! | `POST /_sandbox/subscriptions/{id}/unpaid` | what the provider calls it when its own retries are over |
+//! | `POST /_sandbox/invoices/{id}/pay` `[{"card"?, "authenticated"?}]` | the customer pays on the hosted page |
+//! | `POST /_sandbox/invoices/{id}/provider-retry` | the provider tries again by itself, without a key: counts in `attempt_count` |
+//! | `POST /_sandbox/invoices/{id}/void`, `/uncollectible`, `/paid-out-of-band` | the merchant ends it in the dashboard |
+//! | `POST /_sandbox/invoices/{id}/credit` `{"amount"}` | a credit note: less is owed; nothing left is paid |
+//! | `POST /_sandbox/invoices/{id}/prorate` `{"amount"}` | gives an open invoice another total |
+//! | `POST /_sandbox/customers/{id}/card` `{"card", "where"?}` | saves a card as the portal does, as the default of the `customer`, or of each live `subscription` |
+//! | `POST /_sandbox/payment_methods/{id}/replace` `{"card"}` | a bank has sent a new card: the network puts it behind the same id |
+//! | `POST /_sandbox/payment_intents/{id}/authenticate` `[{"approved"?}]` | answers a bank that asks |
+//! | `POST /_sandbox/next-pay` `{"outcome", "advice_code"?, "network_decline_code"?, "network_advice_code"?}` | how the next `POST /v1/invoices/{id}/pay` ends: a decline code, `requires_action`, `500`, `500_after_paying`, `answer_lost` (504 with no body, though done), `hold`, `rate_limit`, `lock_timeout`, `paid_by_customer` (just before); `null` takes it back |
+//! | `POST /_sandbox/next-pay/release` | does what `hold` has kept in flight (its caller got a 504 with no body, its key answers 409 until now) and answers `{"status", "body"}` |
 
 mod amounts;
 mod api;
+mod billing;
 mod card_form;
 mod cards;
 mod control;
 mod debits;
 mod disputes;
+mod endpoint;
 mod error;
 mod events;
 mod form;
@@ -61,6 +89,8 @@ use serde_json::Value;
 
 use state::State;
 
+pub use endpoint::Endpoint;
+
 /// Where the double lives and which secrets it knows.
 #[derive(Clone)]
 pub struct Options {
@@ -74,6 +104,12 @@ pub struct Options {
     pub signing_secrets: Vec<String>,
     /// The function that webhooks are for.
     pub webhook_function: String,
+    /// The address of that function, as the API shows it.
+    pub webhook_url: String,
+    /// The event types that it takes; `*` is all.
+    pub webhook_events: Vec<String>,
+    /// More functions that take webhooks, each with secrets of its own.
+    pub more_endpoints: Vec<Endpoint>,
     /// The version that events are written in.
     pub api_version: String,
     pub livemode: bool,
@@ -89,6 +125,9 @@ impl Default for Options {
             api_key: "rk_test_sandbox".to_owned(),
             signing_secrets: vec!["whsec_sandbox".to_owned()],
             webhook_function: "bdc-webhook".to_owned(),
+            webhook_url: "http://127.0.0.1:8787/url/bdc-webhook/".to_owned(),
+            webhook_events: vec!["*".to_owned()],
+            more_endpoints: Vec::new(),
             api_version: "2026-07-29.dahlia".to_owned(),
             livemode: false,
             seed: 0,
@@ -103,6 +142,8 @@ impl fmt::Debug for Options {
             .field("base_url", &self.base_url)
             .field("pages_url", &self.pages_url)
             .field("webhook_function", &self.webhook_function)
+            .field("webhook_events", &self.webhook_events)
+            .field("more_endpoints", &self.more_endpoints)
             .field("api_version", &self.api_version)
             .field("livemode", &self.livemode)
             .field("seed", &self.seed)
@@ -150,7 +191,8 @@ impl Sandbox {
         }
     }
 
-    /// Answers a browser. The session's id is the last part of the path.
+    /// Answers a browser. The last part of the path is the id of what the page is of: a session, an
+    /// invoice, or a portal session.
     pub fn page(&self, request: Request<Bytes>, now: DateTime<Utc>) -> Response<Bytes> {
         pages::answer(&mut self.at(now), &request, now)
     }
@@ -173,9 +215,19 @@ impl Sandbox {
         self.at(now).webhooks.answered(id, status, now);
     }
 
-    /// Replaces the secrets that sign webhooks from now on, also those that wait.
+    /// Replaces the secrets that sign the webhooks of [`Options::webhook_function`] from now on,
+    /// also those that wait.
     pub fn set_signing_secrets(&self, secrets: Vec<String>) {
         self.lock().options.signing_secrets = secrets;
+    }
+
+    /// Replaces the secrets that sign the webhooks of one of [`Options::more_endpoints`] from now
+    /// on, also those that wait. A function that is none of them has no effect.
+    pub fn set_endpoint_secrets(&self, function: &str, secrets: Vec<String>) {
+        let endpoints = &mut self.lock().options.more_endpoints;
+        if let Some(endpoint) = endpoints.iter_mut().find(|it| it.function == function) {
+            endpoint.signing_secrets = secrets;
+        }
     }
 
     pub fn webhook_counts(&self) -> WebhookCounts {

@@ -11,12 +11,15 @@ use crate::card_form::Typed;
 use crate::error::ApiError;
 use crate::form::Form;
 use crate::state::{Session, SessionStatus, State};
-use crate::{amounts, cards, payments};
+use crate::{amounts, billing, cards, payments};
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates
         .add_template("page.html", include_str!("pages/page.html"))
+        .expect("a template that every test renders");
+    templates
+        .add_template("billing.html", include_str!("pages/billing.html"))
         .expect("a template that every test renders");
     templates
 });
@@ -26,7 +29,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Answers one request to the page of a session, whose id is the last part of the path.
+/// Answers one request to the page whose id is the last part of the path.
 pub(crate) fn answer(
     state: &mut State,
     request: &Request<Bytes>,
@@ -34,6 +37,9 @@ pub(crate) fn answer(
 ) -> Response<Bytes> {
     let path = request.uri().path();
     let id = path.rsplit('/').next().unwrap_or_default();
+    if let Some(page) = billing::page(state, request, id, now) {
+        return page;
+    }
     if !state.sessions.contains_key(id) {
         let message = "There is no such payment. Please check the link.";
         return ended(StatusCode::NOT_FOUND, "Not found", message, None, None);
@@ -199,7 +205,12 @@ fn ended(
 }
 
 fn html(status: StatusCode, context: &Value) -> Response<Bytes> {
-    let page = TEMPLATES.get_template("page.html");
+    render("page.html", status, context)
+}
+
+/// Makes a page of one of the templates.
+pub(crate) fn render(template: &str, status: StatusCode, context: &Value) -> Response<Bytes> {
+    let page = TEMPLATES.get_template(template);
     let (status, page) = match page.and_then(|page| page.render(context)) {
         Ok(page) => (status, page),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
@@ -221,7 +232,7 @@ fn html(status: StatusCode, context: &Value) -> Response<Bytes> {
 }
 
 /// Writes a card number in groups of four, as it is printed on a card.
-fn grouped(number: &str) -> String {
+pub(crate) fn grouped(number: &str) -> String {
     if number.len() != 16 {
         return number.to_owned();
     }

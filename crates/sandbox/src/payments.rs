@@ -8,7 +8,7 @@ use crate::disputes::Claim;
 use crate::error::ApiError;
 use crate::events::emit;
 use crate::state::{
-    Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, RefundCourse, Session,
+    Card, Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, RefundCourse, Session,
     SessionStatus, State, Timer,
 };
 use crate::{debits, disputes, render, sessions};
@@ -39,11 +39,7 @@ pub(crate) fn pay(
     }
     let number = cards::normalise(card);
     let outcome = cards::outcome(&number)?;
-    let last4 = number
-        .chars()
-        .skip(number.len().saturating_sub(4))
-        .collect();
-    let method = Method::Card { last4 };
+    let method = Method::Card(Card::numbered(&number));
     let intent = open_intent(state, &session, now);
     match (outcome, authenticated) {
         (Outcome::Succeeds(sequel), _) => {
@@ -80,6 +76,9 @@ fn open_intent(state: &mut State, session: &Session, now: DateTime<Utc>) -> Inte
         status: IntentStatus::RequiresPaymentMethod,
         latest_charge: None,
         last_error: None,
+        customer: None,
+        payment_method: None,
+        invoice: None,
     };
     state.intents.insert(intent.id.clone(), intent.clone());
     if let Some(session) = state.sessions.get_mut(&session.id) {
@@ -182,6 +181,8 @@ pub(crate) fn new_charge(
         failure: None,
         disputed: false,
         refund_course: RefundCourse::default(),
+        customer: intent.customer.clone(),
+        payment_method: intent.payment_method.clone(),
     }
 }
 
@@ -214,6 +215,9 @@ pub(crate) fn last_error(reason: &Decline) -> LastError {
         code: reason.code.to_owned(),
         decline_code: reason.decline_code.map(str::to_owned),
         message: reason.message.to_owned(),
+        advice_code: None,
+        network_decline_code: None,
+        network_advice_code: None,
     }
 }
 

@@ -49,7 +49,9 @@ pub(crate) fn list(state: &State, collection: &[&str], query: &Form) -> Result<V
     let options = &state.options;
     let asked = |what, fields| Asked::read(what, collection, fields, query);
     match collection {
-        ["charges"] => asked("charge", &["payment_intent"])?
+        ["payment_intents"] => asked("payment_intent", &["customer"])?
+            .page(&state.intents, |it| render::intent(it, options)),
+        ["charges"] => asked("charge", &["customer", "payment_intent"])?
             .page(&state.charges, |it| render::charge(it, options)),
         ["refunds"] => {
             asked("refund", &["charge", "payment_intent"])?.page(&state.refunds, render::refund)
@@ -63,7 +65,7 @@ pub(crate) fn list(state: &State, collection: &[&str], query: &Form) -> Result<V
 }
 
 /// What a request for a list asks for.
-struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// What the list is of.
     what: &'static str,
     url: String,
@@ -76,7 +78,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn read(
+    pub(crate) fn read(
         what: &'static str,
         collection: &[&str],
         fields: &[&'static str],
@@ -104,7 +106,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns the newest of `all` that fit, or those that follow the one that was named.
-    fn page<T>(
+    pub(crate) fn page<T>(
         &self,
         all: &BTreeMap<String, T>,
         shown: impl Fn(&T) -> Value,
@@ -135,8 +137,17 @@ impl<'a> Asked<'a> {
             && self
                 .fields
                 .iter()
-                .all(|(field, asked)| item[field] == *asked)
+                .all(|(name, asked)| field(item, name) == *asked)
     }
+}
+
+/// Returns what a list is asked for by this name. Of an invoice, the subscription is the parent's.
+fn field<'a>(item: &'a Value, name: &str) -> &'a Value {
+    let parent = match name {
+        "subscription" => item.pointer("/parent/subscription_details/subscription"),
+        _ => None,
+    };
+    parent.unwrap_or(&item[name])
 }
 
 #[cfg(test)]

@@ -72,21 +72,34 @@ pub(crate) fn intent(intent: &Intent, options: &Options) -> Value {
         "confirmation_method": "automatic",
         "created": intent.created.timestamp(),
         "currency": intent.currency,
-        "customer": null,
+        "customer": intent.customer,
         "description": null,
         "last_payment_error": intent.last_error.as_ref().map(last_error),
         "latest_charge": intent.latest_charge,
         "livemode": options.livemode,
         "metadata": intent.metadata,
-        "next_action": null,
-        "payment_method": null,
+        "next_action": next_action(intent, options),
+        "payment_method": intent.payment_method,
         "payment_method_types": ["card"],
         "status": intent.status.name(),
     })
 }
 
+/// A confirmation is asked for on the hosted page of the invoice.
+fn next_action(intent: &Intent, options: &Options) -> Option<Value> {
+    let invoice = intent.invoice.as_ref();
+    let asked = intent.status == IntentStatus::RequiresAction;
+    invoice.filter(|_| asked).map(|invoice| {
+        let url = format!("{}/invoice/{invoice}", options.pages_url);
+        json!({ "redirect_to_url": { "return_url": null, "url": url }, "type": "redirect_to_url" })
+    })
+}
+
 fn last_error(error: &LastError) -> Value {
     json!({
+        "advice_code": error.advice_code,
+        "network_advice_code": error.network_advice_code,
+        "network_decline_code": error.network_decline_code,
         "type": "card_error",
         "code": error.code,
         "decline_code": error.decline_code,
@@ -107,7 +120,7 @@ pub(crate) fn charge(charge: &Charge, options: &Options) -> Value {
         "captured": charge.status == ChargeStatus::Succeeded,
         "created": charge.created.timestamp(),
         "currency": charge.currency,
-        "customer": null,
+        "customer": charge.customer,
         "description": null,
         "disputed": charge.disputed,
         "failure_code": failure.map(|failure| &failure.code),
@@ -117,6 +130,7 @@ pub(crate) fn charge(charge: &Charge, options: &Options) -> Value {
         "outcome": outcome(charge),
         "paid": charge.status == ChargeStatus::Succeeded,
         "payment_intent": charge.payment_intent,
+        "payment_method": charge.payment_method,
         "payment_method_details": method(&charge.method),
         "refunded": charge.amount_captured > 0 && charge.amount_refunded == charge.amount_captured,
         "status": charge.status.name(),
@@ -126,6 +140,9 @@ pub(crate) fn charge(charge: &Charge, options: &Options) -> Value {
 fn outcome(charge: &Charge) -> Value {
     let Some(failure) = &charge.failure else {
         return json!({
+            "advice_code": null,
+            "network_advice_code": null,
+            "network_decline_code": null,
             "network_status": "approved_by_network",
             "reason": null,
             "seller_message": "Payment complete.",
@@ -134,6 +151,9 @@ fn outcome(charge: &Charge) -> Value {
     };
     let reason = failure.decline_code.as_ref().unwrap_or(&failure.code);
     json!({
+        "advice_code": failure.advice_code,
+        "network_advice_code": failure.network_advice_code,
+        "network_decline_code": failure.network_decline_code,
         "network_status": "declined_by_network",
         "reason": reason,
         "seller_message": "The bank declined the payment.",
@@ -143,19 +163,25 @@ fn outcome(charge: &Charge) -> Value {
 
 fn method(method: &Method) -> Value {
     match method {
-        Method::Card { last4 } => json!({
+        Method::Card(card) => json!({
             "card": {
-                "brand": "visa",
+                "brand": card.brand,
                 "checks": { "address_line1_check": null, "address_postal_code_check": null, "cvc_check": "pass" },
-                "country": "GB",
-                "exp_month": 12,
-                "exp_year": 2034,
-                "funding": "credit",
-                "last4": last4,
-                "network": "visa",
+                "country": card.country,
+                "exp_month": card.exp_month,
+                "exp_year": card.exp_year,
+                "fingerprint": card.fingerprint,
+                "funding": card.funding,
+                "last4": card.last4,
+                "network": card.brand,
             },
             "type": "card",
         }),
+        Method::Other(kind) => {
+            let mut details = json!({ "type": kind });
+            details[kind] = json!({});
+            details
+        }
         Method::BankDebit => json!({ "bacs_debit": { "last4": "6789" }, "type": "bacs_debit" }),
     }
 }

@@ -7,12 +7,10 @@ use http::{HeaderValue, Method, Request, header};
 use serde_json::Value;
 use sha2::Sha256;
 
-use crate::Options;
-
 /// Makes the request for one attempt at `now`.
-pub(crate) fn request(body: &Value, options: &Options, now: DateTime<Utc>) -> Request<Bytes> {
+pub(crate) fn request(body: &Value, secrets: &[String], now: DateTime<Utc>) -> Request<Bytes> {
     let body = format!("{body:#}");
-    let signature = signature_header(&options.signing_secrets, &body, now);
+    let signature = signature_header(secrets, &body, now);
     let mut request = Request::new(Bytes::from(body));
     *request.method_mut() = Method::POST;
     let headers = request.headers_mut();

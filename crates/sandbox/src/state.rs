@@ -1,5 +1,6 @@
 //! Everything that the provider knows, and the timers that change it.
 
+mod card;
 mod dispute;
 mod refund;
 
@@ -8,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::billing::Billing;
 use crate::idempotency::Keys;
 use crate::ids::Ids;
 use crate::webhooks::Webhooks;
 use crate::{Options, debits, refunds, sessions};
 
+pub(crate) use card::Card;
 pub(crate) use dispute::{Dispute, DisputeStatus, Movement};
 pub(crate) use refund::{Refund, RefundCourse, RefundStatus};
 
@@ -35,6 +38,8 @@ pub(crate) struct State {
     /// How the next refund is answered, whatever its card.
     #[serde(default)]
     pub(crate) next_refund: Option<RefundStatus>,
+    #[serde(default)]
+    pub(crate) billing: Billing,
     pub(crate) webhooks: Webhooks,
     timers: BTreeSet<(DateTime<Utc>, Timer)>,
     /// The API request that is being answered; events name it.
@@ -108,6 +113,13 @@ pub(crate) struct Intent {
     pub(crate) status: IntentStatus,
     pub(crate) latest_charge: Option<String>,
     pub(crate) last_error: Option<LastError>,
+    /// The last three are there only if it is for an invoice.
+    #[serde(default)]
+    pub(crate) customer: Option<String>,
+    #[serde(default)]
+    pub(crate) payment_method: Option<String>,
+    #[serde(default)]
+    pub(crate) invoice: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +150,12 @@ pub(crate) struct LastError {
     pub(crate) code: String,
     pub(crate) decline_code: Option<String>,
     pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) advice_code: Option<String>,
+    #[serde(default)]
+    pub(crate) network_decline_code: Option<String>,
+    #[serde(default)]
+    pub(crate) network_advice_code: Option<String>,
 }
 
 /// A Charge: one attempt that reached the bank.
@@ -162,6 +180,10 @@ pub(crate) struct Charge {
     pub(crate) disputed: bool,
     #[serde(default)]
     pub(crate) refund_course: RefundCourse,
+    #[serde(default)]
+    pub(crate) customer: Option<String>,
+    #[serde(default)]
+    pub(crate) payment_method: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,8 +208,10 @@ impl ChargeStatus {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Method {
-    Card { last4: String },
+    Card(Card),
     BankDebit,
+    /// Neither of both, by the provider's name of it, such as `cashapp`.
+    Other(String),
 }
 
 impl State {

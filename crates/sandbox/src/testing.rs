@@ -27,14 +27,18 @@ pub(crate) struct Town {
 
 impl Default for Town {
     fn default() -> Self {
-        Self {
-            sandbox: Sandbox::new(Options::default()),
-            passed_s: Cell::new(0),
-        }
+        Self::with(Options::default())
     }
 }
 
 impl Town {
+    pub(crate) fn with(options: Options) -> Self {
+        Self {
+            sandbox: Sandbox::new(options),
+            passed_s: Cell::new(0),
+        }
+    }
+
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.after(0)
     }
@@ -65,6 +69,10 @@ impl Town {
 
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         read(&self.raw("GET", path, "", None))
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> (u16, Value) {
+        read(&self.raw("DELETE", path, "", None))
     }
 
     pub(crate) fn pay(&self, session: &str, card: &str) -> (u16, Value) {

@@ -9,7 +9,7 @@ use crate::events::Event;
 use crate::mischief::Rule;
 use crate::signing;
 use crate::state::State;
-use crate::{Delivery, Options, WebhookCounts};
+use crate::{Delivery, Endpoint, Options, WebhookCounts};
 
 /// An endpoint that has not answered by then has failed.
 const ANSWER_TIME: TimeDelta = TimeDelta::seconds(30);
@@ -33,6 +33,9 @@ pub(crate) struct Webhooks {
 pub(crate) struct Sending {
     id: String,
     event: String,
+    /// The function that it goes to; the first endpoint's if it is empty.
+    #[serde(default)]
+    endpoint: String,
     #[serde(rename = "type")]
     kind: String,
     rank: i64,
@@ -61,8 +64,31 @@ struct Attempt {
     status: Option<u16>,
 }
 
-/// Queues one delivery of an event that is known, and returns its id.
-pub(crate) fn queue(state: &mut State, event: &str, rule: &Rule, now: DateTime<Utc>) -> String {
+/// Queues one delivery of an event that is known to each endpoint that takes it, and returns their
+/// ids.
+pub(crate) fn queue_all(
+    state: &mut State,
+    event: &str,
+    rule: &Rule,
+    now: DateTime<Utc>,
+) -> Vec<String> {
+    let known = state.webhooks.events.get(event);
+    let kind = known.map(|event| event.kind.clone()).unwrap_or_default();
+    let endpoints = state.options.endpoints().filter(|it| it.takes(&kind));
+    let functions: Vec<String> = endpoints.map(|it| it.function).collect();
+    functions
+        .into_iter()
+        .map(|function| queue(state, event, function, rule, now))
+        .collect()
+}
+
+fn queue(
+    state: &mut State,
+    event: &str,
+    endpoint: String,
+    rule: &Rule,
+    now: DateTime<Utc>,
+) -> String {
     let id = state.ids.next("whd_");
     let order = i64::try_from(state.ids.count()).unwrap_or(i64::MAX);
     let known = state.webhooks.events.get(event);
@@ -70,6 +96,7 @@ pub(crate) fn queue(state: &mut State, event: &str, rule: &Rule, now: DateTime<U
     let sending = Sending {
         id: id.clone(),
         event: event.to_owned(),
+        endpoint,
         kind: known.map(|event| event.kind.clone()).unwrap_or_default(),
         rank: if rule.reorder { -order } else { order },
         first_due: due,
@@ -121,10 +148,16 @@ impl Webhooks {
             return None;
         }
         let body = self.events.get(&sending.event)?.body.clone();
+        let is_for = |it: &Endpoint| sending.endpoint.is_empty() || it.function == sending.endpoint;
+        let Some(endpoint) = options.endpoints().find(is_for) else {
+            // It was there when the event was made, and is not any more.
+            self.failed(sending, None, now);
+            return None;
+        };
         let delivery = Delivery {
             id: sending.attempt_id(),
-            function: options.webhook_function.clone(),
-            request: signing::request(&body, options, now),
+            request: signing::request(&body, &endpoint.signing_secrets, now),
+            function: endpoint.function,
         };
         sending.state = SendingState::InFlight;
         self.put(sending, now + ANSWER_TIME);

@@ -36,7 +36,7 @@ pub(crate) fn router(dev: Shared) -> Router {
         .route("/url/{function}/", any(to_function))
         .route("/url/{function}/{*path}", any(to_function))
         .route("/stripe/{*path}", any(to_provider))
-        .route("/pay/{id}", any(to_hosted_page))
+        .route("/pay/{*id}", any(to_hosted_page))
         .fallback(async || Refusal::from(not_found()))
         .method_not_allowed_fallback(async || {
             Refusal::from(Problem::new(

@@ -4,7 +4,7 @@
 //! /                     the console
 //! /url/{function}/…     Function URLs
 //! /stripe/…             the provider's API, and /stripe/_sandbox/… to play the customer
-//! /pay/{id}             the provider's hosted page
+//! /pay/{id}             the provider's hosted page; /pay/invoice/{id} and /pay/portal/{id} too
 //! /_local/…             clock, messages, tables, queues, faults
 //! ```
 //!

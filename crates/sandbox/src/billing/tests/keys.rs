@@ -1,0 +1,81 @@
+use serde_json::json;
+
+use super::{Member, control};
+use crate::testing::read;
+
+fn paying(member: &Member, invoice: &str, key: &str) -> (u16, serde_json::Value, bool) {
+    let response = member
+        .town
+        .keyed(&format!("/v1/invoices/{invoice}/pay"), "", key);
+    let (status, body) = read(&response);
+    (
+        status,
+        body,
+        response.headers().contains_key("idempotent-replayed"),
+    )
+}
+
+#[test]
+fn a_key_keeps_its_decline_although_the_card_would_pay_now() {
+    let member = Member::new();
+    let id = member.failed(&json!({"times": 1}));
+    assert_eq!(paying(&member, &id, "a1").0, 402);
+    let (status, _, replayed) = paying(&member, &id, "a1");
+    assert_eq!((status, replayed), (402, true));
+    assert_eq!(member.charges(&id), (0, 2));
+    assert_eq!(paying(&member, &id, "a2").0, 200);
+    let other = member
+        .town
+        .keyed(&format!("/v1/invoices/{id}/pay"), "forgive=true", "a2");
+    assert_eq!(read(&other).1["error"]["type"], "idempotency_error");
+    member.town.wait(86_400);
+    assert_eq!(
+        paying(&member, &id, "a1").0,
+        400,
+        "the key is forgotten, the invoice is not"
+    );
+}
+
+#[test]
+fn while_a_request_is_held_its_key_is_in_use_and_then_has_its_answer() {
+    let member = Member::new();
+    let id = member.failed(&json!({"times": 0}));
+    control(&member.town, "next-pay", &json!({"outcome": "hold"}));
+    let path = format!("/v1/invoices/{id}/pay");
+    assert_eq!(member.town.keyed(&path, "", "a1").status(), 504);
+    let (status, body, _) = paying(&member, &id, "a1");
+    assert_eq!(
+        (status, &body["error"]["code"]),
+        (409, &json!("idempotency_key_in_use"))
+    );
+    assert_eq!(member.invoice(&id)["status"], "open");
+    let released = control(&member.town, "next-pay/release", &json!({}));
+    assert_eq!(released["status"], 200);
+    let (status, body, replayed) = paying(&member, &id, "a1");
+    assert_eq!(
+        (status, &body["status"], replayed),
+        (200, &json!("paid"), true)
+    );
+    assert_eq!(member.charges(&id), (1, 1));
+}
+
+#[test]
+fn what_the_provider_gets_wrong_is_kept_or_not_as_it_says() {
+    for (outcome, first, again, paid) in [
+        ("500", 500, 500, 0),
+        ("500_after_paying", 500, 500, 1),
+        ("answer_lost", 504, 200, 1),
+        ("rate_limit", 429, 200, 1),
+        ("lock_timeout", 429, 200, 1),
+        ("paid_by_customer", 400, 400, 1),
+        ("processing_error", 402, 402, 0),
+    ] {
+        let member = Member::new();
+        let id = member.failed(&json!({"times": 0}));
+        control(&member.town, "next-pay", &json!({"outcome": outcome}));
+        let path = format!("/v1/invoices/{id}/pay");
+        let answers = [(); 2].map(|()| member.town.keyed(&path, "", "k").status().as_u16());
+        assert_eq!(answers, [first, again], "{outcome}");
+        assert_eq!(member.charges(&id).0, paid, "{outcome}");
+    }
+}
