@@ -1,6 +1,42 @@
 //! Whether the app lets a customer in, as far as an operator says so.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Access, AccessBy, Dunning, LogEvent, Rejection, Status, Transition};
+
+/// What is needed of a row to answer the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    pub status: Status,
+    #[serde(default)]
+    pub access: Option<Access>,
+    #[serde(default)]
+    pub access_by: Option<AccessBy>,
+}
+
+impl Standing {
+    /// The attributes of a row that it is read from.
+    pub const ATTRIBUTES: [&'static str; 3] = ["status", "access", "access_by"];
+
+    /// See [`Dunning::access`].
+    pub fn access(self) -> Access {
+        match (self.status, self.access, self.access_by) {
+            (_, Some(access), Some(AccessBy::Operator)) => access,
+            (Status::Paused, Some(access), Some(AccessBy::Retrier) | None) => access,
+            (Status::Paused, None, _) => Access::Granted,
+            (
+                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
+                _,
+                Some(AccessBy::Retrier) | None,
+            ) => Access::Granted,
+            (
+                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
+                None,
+                Some(AccessBy::Operator),
+            ) => Access::Granted,
+        }
+    }
+}
 
 impl Access {
     pub fn as_str(self) -> &'static str {

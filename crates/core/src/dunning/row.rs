@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::access::Standing;
 use super::debt::Debt;
 use super::mail::Mails;
 use super::policy::Terms;
@@ -198,20 +199,14 @@ impl Dunning {
     /// `access` outlives the status that it was written in, since an event may end the dunning but
     /// not write it: the retrier's word counts while the status is paused, an operator's always.
     pub fn access(&self) -> Access {
-        match (self.status, self.access, self.access_by) {
-            (_, Some(access), Some(AccessBy::Operator)) => access,
-            (Status::Paused, Some(access), Some(AccessBy::Retrier) | None) => access,
-            (Status::Paused, None, _) => Access::Granted,
-            (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
-                _,
-                Some(AccessBy::Retrier) | None,
-            ) => Access::Granted,
-            (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
-                None,
-                Some(AccessBy::Operator),
-            ) => Access::Granted,
+        self.standing().access()
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            status: self.status,
+            access: self.access,
+            access_by: self.access_by,
         }
     }
 
