@@ -19,7 +19,7 @@ use crate::messages::{Happening, Message};
 use crate::meter::{Denied, Meter};
 use crate::neighbour::Neighbour;
 use crate::queue::QueueMessage;
-use crate::services::{self, Script};
+use crate::services::{self, MailAccount, Script};
 use crate::store::{PendingInvocation, Store};
 use crate::template::Stack;
 
@@ -43,6 +43,7 @@ pub(crate) struct Cloud {
     pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,
     /// Phones that the SMS service takes no text for.
     pub(crate) refused_phones: Mutex<BTreeSet<String>>,
+    pub(crate) mail_account: Mutex<MailAccount>,
     pub(crate) dice: Dice,
     pub(crate) invocations: AtomicU64,
 }
@@ -90,6 +91,13 @@ impl Cloud {
 
     pub(crate) fn carrier_opted_out(&self, phone: &str) -> bool {
         has(&self.carrier_optouts, phone)
+    }
+
+    pub(crate) fn mail_account(&self) -> MailAccount {
+        *self
+            .mail_account
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn refuses_phone(&self, phone: &str) -> bool {

@@ -70,7 +70,7 @@ pub(crate) fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answe
                 let sentence = format!(
                     "User: operator is not authorized to perform: {action} on resource: {resource} {reason}"
                 );
-                return request.error(400, "AccessDeniedException", &sentence);
+                return request.denied(&sentence);
             }
         }
     }

@@ -18,6 +18,7 @@
 //!   instant. Nothing happens while nobody calls [`LocalCloud::settle`] or
 //!   [`LocalCloud::advance`], except what handlers do inside [`LocalCloud::call_url`].
 //! - `store` is all state beside the rows, as one value; with [`Options::state`] it is in a file.
+//!   The bytes of objects are kept beside it, by their digest (`blobs`).
 //!
 //! # What can be relied on
 //!
@@ -32,7 +33,14 @@
 //! the process. A `ClientRequestToken` is remembered for ten minutes of real time. With a state
 //! folder the stamps on stream records are real time too. Lambda scales to one instance that takes
 //! all invocations, and the pump delivers one batch at a time.
+//!
+//! A one-off schedule is deleted as it fires, not some minutes later; Scheduler's own retries are
+//! not needed, as handing an event to Lambda does not fail, so only their limits are checked. What
+//! Lambda does with a failing target is played. Policies of buckets, topics and queues are read by
+//! nobody: only the caller's role decides. A mail bounces when a test says so, and SES's sandbox and
+//! suppression list refuse nothing.
 
+mod blobs;
 mod clock;
 mod cloud;
 mod disorder;
@@ -44,13 +52,17 @@ mod functions;
 mod iam;
 mod invocation;
 mod invoke;
+mod mails;
 mod messages;
 mod meter;
 mod neighbour;
+mod objects;
 mod observe;
 mod open;
+mod planned;
 mod pump;
 mod queue;
+mod rest;
 mod router;
 mod schedule;
 mod services;
@@ -72,12 +84,14 @@ pub use clock::Clock;
 pub use disorder::Disorder;
 pub use error::{CloudError, InvokeError};
 pub use faults::{FaultKind, FaultRule, Faults, RandomFaults};
-pub use messages::{Happening, Message};
+pub use messages::{Happening, Mail, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
+pub use objects::Object;
 pub use open::Options;
+pub use planned::Planned;
 pub use pump::Settled;
-pub use services::ModelAnswer;
+pub use services::{MailAccount, MailFate, ModelAnswer};
 
 use cloud::Cloud;
 use functions::Deployed;

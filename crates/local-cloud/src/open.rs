@@ -66,6 +66,7 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         script: Mutex::new(Script::default()),
         carrier_optouts: Mutex::default(),
         refused_phones: Mutex::default(),
+        mail_account: Mutex::default(),
         dice: Dice::default(),
         invocations: AtomicU64::new(0),
     };

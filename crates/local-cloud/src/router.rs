@@ -13,6 +13,8 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use bytes::Bytes;
 
 use crate::cloud::Cloud;
@@ -93,6 +95,7 @@ impl HttpConnector for Router {
             let _in_flight = in_flight;
             let cloud =
                 cloud.ok_or_else(|| ConnectorError::io("the local cloud is gone".into()))?;
+            let request = whole(request).await?;
             let outgoing = Outgoing::read(&cloud, request)?;
             // Racing handlers take turns at every call.
             tokio::task::yield_now().await;
@@ -158,6 +161,17 @@ impl Outgoing {
             }
         }
     }
+}
+
+/// The request with its whole body in memory: a body may be a stream, as of a large object.
+async fn whole(mut request: HttpRequest) -> Result<HttpRequest, ConnectorError> {
+    if request.body().bytes().is_none() {
+        let body = std::mem::replace(request.body_mut(), SdkBody::taken());
+        let read = ByteStream::new(body).collect().await;
+        let read = read.map_err(|error| ConnectorError::user(error.into()))?;
+        *request.body_mut() = SdkBody::from(read.into_bytes());
+    }
+    Ok(request)
 }
 
 /// The request as the neighbour sees it: its path starts after the base URL.

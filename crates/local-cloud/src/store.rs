@@ -4,7 +4,7 @@
 //! renamed), so a killed process finds its queues and schedules again. DynamoDB's file is written
 //! by itself: after a kill a stream record or message may be delivered again, never lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::blobs::Blobs;
 use crate::error::CloudError;
 use crate::messages::Message;
 use crate::queue::QueueState;
@@ -28,6 +29,18 @@ pub(crate) struct State {
     pub(crate) queues: BTreeMap<String, QueueState>,
     /// The next firing of each schedule; absent when it never fires again.
     pub(crate) next_firings: BTreeMap<String, DateTime<Utc>>,
+    /// The schedules that calls made, by `group/name`.
+    #[serde(default)]
+    pub(crate) schedules: BTreeMap<String, MadeSchedule>,
+    /// Of those that are gone, the last ones.
+    #[serde(default)]
+    pub(crate) past_schedules: VecDeque<MadeSchedule>,
+    /// The last client tokens that the scheduler was given.
+    #[serde(default)]
+    pub(crate) scheduler_tokens: VecDeque<SpentToken>,
+    /// The versions of each object, oldest first, by bucket and key.
+    #[serde(default)]
+    pub(crate) objects: BTreeMap<String, BTreeMap<String, Vec<ObjectVersion>>>,
     pub(crate) streams: BTreeMap<String, StreamCursor>,
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) messages: Vec<Message>,
@@ -73,6 +86,40 @@ pub(crate) struct PendingInvocation {
     pub(crate) failures: u32,
 }
 
+/// A schedule that a call made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MadeSchedule {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    /// What was asked for, as the API writes it.
+    pub(crate) definition: Value,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) modified_at: DateTime<Utc>,
+    /// `None`: it does not fire again.
+    pub(crate) next_at: Option<DateTime<Utc>>,
+}
+
+/// A client token and what was done with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SpentToken {
+    pub(crate) token: String,
+    /// The operation, its schedule and its parameters.
+    pub(crate) call: String,
+}
+
+/// One version of an object. Its bytes are kept beside, by their digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectVersion {
+    /// `null` in a bucket without versions.
+    pub(crate) id: String,
+    pub(crate) sha256: String,
+    pub(crate) size: usize,
+    pub(crate) etag: String,
+    pub(crate) modified_at: DateTime<Utc>,
+    /// The headers that come back with the object: its content type, its metadata, its checksum.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
 impl State {
     pub(crate) fn new(now: DateTime<Utc>) -> Self {
         Self {
@@ -81,6 +128,10 @@ impl State {
             openings: 0,
             queues: BTreeMap::new(),
             next_firings: BTreeMap::new(),
+            schedules: BTreeMap::new(),
+            past_schedules: VecDeque::new(),
+            scheduler_tokens: VecDeque::new(),
+            objects: BTreeMap::new(),
             streams: BTreeMap::new(),
             secrets: BTreeMap::new(),
             messages: Vec::new(),
@@ -95,6 +146,7 @@ impl State {
 pub(crate) struct Store {
     state: Mutex<State>,
     file: Option<PathBuf>,
+    blobs: Blobs,
 }
 
 impl Store {
@@ -111,7 +163,13 @@ impl Store {
         Ok(Self {
             state: Mutex::new(saved.unwrap_or_else(|| State::new(now))),
             file,
+            blobs: Blobs::new(folder),
         })
+    }
+
+    /// The bytes of objects.
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.blobs
     }
 
     /// Looks at the state.

@@ -125,7 +125,7 @@ impl Trip {
         resources.dedup();
         let answer = match self.cloud.authorise(function, &needs) {
             Ok(()) => services::perform(&self.cloud, function, request),
-            Err(sentence) => request.error(400, "AccessDeniedException", &sentence),
+            Err(sentence) => request.denied(&sentence),
         };
         Outcome::of_aws(answer, resources)
     }

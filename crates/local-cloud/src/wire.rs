@@ -2,18 +2,24 @@
 
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
+
+use crate::rest::{self, RestCall};
 
 /// A request to AWS, read.
 #[derive(Clone, Debug)]
 pub(crate) struct AwsRequest {
-    /// The signing name: `dynamodb`, `sqs`, `secretsmanager`, `sns`, `ses`, `bedrock`, …
+    /// The signing name: `dynamodb`, `sqs`, `secretsmanager`, `sns`, `ses`, `bedrock`, `scheduler`,
+    /// `s3`, …
     pub(crate) service: String,
     pub(crate) operation: String,
     /// The JSON body, or the form of the query protocol as an object of texts.
     pub(crate) body: Value,
-    /// What a REST path names, such as the model.
+    /// What a REST path names, such as the model; `bucket/key` of S3.
     pub(crate) path_name: String,
+    /// What a REST call says beside its path; empty in the other protocols.
+    pub(crate) rest: RestCall,
     /// Which attempt of the SDK this is, from 1.
     pub(crate) attempt: u32,
     protocol: Protocol,
@@ -24,13 +30,17 @@ pub(crate) enum Protocol {
     Json,
     Query,
     Rest,
+    /// REST with bytes for bodies and XML for lists and errors, as S3 has it.
+    RestXml,
 }
 
 /// An answer in the making.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) body: String,
+    pub(crate) body: Bytes,
+    /// Beside the content type.
+    pub(crate) headers: Vec<(String, String)>,
     /// The error's code; `None` is success.
     pub(crate) error: Option<String>,
     pub(crate) units: Option<f64>,
@@ -43,7 +53,7 @@ impl AwsRequest {
         let header = |name: &str| request.headers().get(name);
         let service = signing_name(header("authorization")?)?.to_owned();
         let bytes = request.body().bytes().unwrap_or_default();
-        let path = path_of(request.uri());
+        let mut rest = RestCall::default();
         let (protocol, operation, body, path_name) = if let Some(target) = header("x-amz-target") {
             let operation = target.rsplit('.').next().unwrap_or(target).to_owned();
             (
@@ -54,19 +64,25 @@ impl AwsRequest {
             )
         } else if header("content-type")
             .is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"))
+            && service != "s3"
         {
             let form = form(bytes);
             let operation = form["Action"].as_str().unwrap_or_default().to_owned();
             (Protocol::Query, operation, form, String::new())
         } else {
-            let (operation, name) = rest_operation(&service, request.method(), path);
-            (Protocol::Rest, operation, json_or_null(bytes), name)
+            rest = RestCall::read(request);
+            let (operation, name) = rest::operation(&service, request.method(), &rest);
+            match service.as_str() {
+                "s3" => (Protocol::RestXml, operation, Value::Null, name),
+                _ => (Protocol::Rest, operation, json_or_null(bytes), name),
+            }
         };
         Some(Self {
             service,
             operation,
             body,
             path_name,
+            rest,
             attempt: header("amz-sdk-request").and_then(attempt).unwrap_or(1),
             protocol,
         })
@@ -78,10 +94,11 @@ impl AwsRequest {
     }
 
     /// Answers with a body that is already written.
-    pub(crate) fn answer_text(&self, body: String) -> Answer {
+    pub(crate) fn answer_text(&self, body: impl Into<Bytes>) -> Answer {
         Answer {
             status: 200,
-            body,
+            body: body.into(),
+            headers: Vec::new(),
             error: None,
             units: None,
             protocol: self.protocol,
@@ -101,7 +118,16 @@ impl AwsRequest {
     pub(crate) fn error(&self, status: u16, code: &str, message: &str) -> Answer {
         let body = match self.protocol {
             Protocol::Json => json!({"__type": code, "message": message}).to_string(),
-            Protocol::Rest => json!({ "message": message }).to_string(),
+            // Some services read the one, some the other.
+            Protocol::Rest => json!({"message": message, "Message": message}).to_string(),
+            // An answer to HEAD has no body.
+            Protocol::RestXml if self.operation.starts_with("Head") => String::new(),
+            Protocol::RestXml => format!(
+                "<Error><Code>{code}</Code><Message>{}</Message><Resource>/{}</Resource>\
+                 <RequestId>local</RequestId></Error>",
+                xml_text(message),
+                xml_text(&self.path_name),
+            ),
             Protocol::Query => format!(
                 "<ErrorResponse><Error><Type>{}</Type><Code>{code}</Code><Message>{}</Message></Error>\
                  <RequestId>local</RequestId></ErrorResponse>",
@@ -111,10 +137,21 @@ impl AwsRequest {
         };
         Answer {
             status,
-            body,
+            body: body.into(),
+            headers: Vec::new(),
             error: Some(code.to_owned()),
             units: None,
             protocol: self.protocol,
+        }
+    }
+
+    /// The error for what a role does not allow.
+    pub(crate) fn denied(&self, sentence: &str) -> Answer {
+        match self.protocol {
+            Protocol::RestXml => self.error(403, "AccessDenied", sentence),
+            Protocol::Json | Protocol::Query | Protocol::Rest => {
+                self.error(400, "AccessDeniedException", sentence)
+            }
         }
     }
 
@@ -134,6 +171,7 @@ impl Answer {
             Protocol::Json => "application/x-amz-json-1.0",
             Protocol::Query => "text/xml",
             Protocol::Rest => "application/json",
+            Protocol::RestXml => "application/xml",
         };
         let status = self
             .status
@@ -142,6 +180,9 @@ impl Answer {
         let mut response = HttpResponse::new(status, SdkBody::from(self.body));
         response.headers_mut().insert("content-type", kind);
         response.headers_mut().insert("x-amzn-requestid", "local");
+        for (name, value) in self.headers {
+            response.headers_mut().insert(name, value);
+        }
         match (self.protocol, self.error) {
             (Protocol::Rest, Some(code)) => {
                 response.headers_mut().insert("x-amzn-errortype", code);
@@ -151,7 +192,7 @@ impl Answer {
                     response.headers_mut().insert("x-amzn-query-error", code);
                 }
             }
-            (Protocol::Query, _) | (_, None) => {}
+            (Protocol::Query | Protocol::RestXml, _) | (_, None) => {}
         }
         response
     }
@@ -190,41 +231,6 @@ fn attempt(header: &str) -> Option<u32> {
     part.parse().ok()
 }
 
-/// The path and query of a URI.
-pub(crate) fn path_of(uri: &str) -> &str {
-    let after_scheme = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    after_scheme
-        .find('/')
-        .map_or("/", |start| &after_scheme[start..])
-}
-
-fn rest_operation(service: &str, method: &str, path: &str) -> (String, String) {
-    let path = path.split('?').next().unwrap_or(path);
-    let parts: Vec<String> = path
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .map(percent_decoded)
-        .collect();
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    match (service, method, parts.as_slice()) {
-        ("ses", "POST", ["v2", "email", "outbound-emails"]) => {
-            ("SendEmail".to_owned(), String::new())
-        }
-        ("bedrock", "POST", ["model", model, "converse"]) => {
-            ("Converse".to_owned(), (*model).to_owned())
-        }
-        _ => (format!("{method} {path}"), String::new()),
-    }
-}
-
-fn percent_decoded(part: &str) -> String {
-    // A plus sign in a path is itself.
-    let part = part.replace('+', "%2B");
-    form_urlencoded::parse(part.as_bytes())
-        .next()
-        .map_or(part.clone(), |(name, _)| name.into_owned())
-}
-
 fn json_or_null(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or(Value::Null)
 }
@@ -252,19 +258,6 @@ mod tests {
         let header = "AWS4-HMAC-SHA256 Credential=bdc-intake/20270101/eu-west-2/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
         assert_eq!(signing_name(header), Some("dynamodb"));
         assert_eq!(signing_name("Bearer rk_test"), None);
-    }
-
-    #[test]
-    fn a_rest_path_names_its_operation_and_model() {
-        let path = path_of(
-            "https://bedrock-runtime.eu-west-2.amazonaws.com/model/eu.anthropic.claude%3A0/converse",
-        );
-        let expected = ("Converse".to_owned(), "eu.anthropic.claude:0".to_owned());
-        assert_eq!(rest_operation("bedrock", "POST", path), expected);
-        assert_eq!(
-            rest_operation("ses", "GET", "/v2/email/x").0,
-            "GET /v2/email/x"
-        );
     }
 
     #[test]

@@ -89,6 +89,13 @@ impl ApiError {
         .code(code)
     }
 
+    /// A request for something that another request is being done with.
+    pub(crate) fn locked() -> Self {
+        let message = "This object cannot be accessed right now because another API request or \
+                       Stripe process is currently accessing it.";
+        Self::too_many("lock_timeout", message)
+    }
+
     /// The provider's own failure.
     pub(crate) fn internal() -> Self {
         let message = "Something went wrong on our end.";

@@ -47,7 +47,7 @@
 //! | `POST /_sandbox/payment_methods/{id}/replace` `{"card"}` | a bank has sent a new card: the network puts it behind the same id |
 //! | `POST /_sandbox/payment_intents/{id}/authenticate` `[{"approved"?}]` | answers a bank that asks |
 //! | `POST /_sandbox/next-pay` `{"outcome", "advice_code"?, "network_decline_code"?, "network_advice_code"?}` | how the next `POST /v1/invoices/{id}/pay` ends: a decline code, `requires_action`, `500`, `500_after_paying`, `answer_lost` (504 with no body, though done), `hold`, `rate_limit`, `lock_timeout`, `paid_by_customer` (just before); `null` takes it back |
-//! | `POST /_sandbox/next-pay/release` | does what `hold` has kept in flight (its caller got a 504 with no body, its key answers 409 until now) and answers `{"status", "body"}` |
+//! | `POST /_sandbox/next-pay/release` | does what `hold` has kept in flight (its caller got a 504 with no body, its key answers 409 until now, other keys 429 `lock_timeout`) and answers `{"status", "body"}` |
 
 mod amounts;
 mod api;
@@ -60,6 +60,7 @@ mod disputes;
 mod endpoint;
 mod error;
 mod events;
+mod execution;
 mod form;
 mod idempotency;
 mod ids;

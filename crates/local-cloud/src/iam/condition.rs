@@ -60,11 +60,13 @@ pub(super) fn condition_from(
     key: &str,
     values: &Value,
 ) -> Result<Condition, String> {
-    const KEYS: [&str; 6] = [
+    const KEYS: [&str; 8] = [
         "dynamodb:Attributes",
         "dynamodb:LeadingKeys",
         "dynamodb:ReturnValues",
         "dynamodb:Select",
+        "iam:PassedToService",
+        "s3:prefix",
         "ses:FromAddress",
         "secretsmanager:VersionStage",
     ];

@@ -166,7 +166,7 @@ fn statement_from(statement: &Value) -> Result<Statement, String> {
     })
 }
 
-fn one_or_many(value: &Value) -> Vec<&Value> {
+pub(crate) fn one_or_many(value: &Value) -> Vec<&Value> {
     match value.as_array() {
         Some(items) => items.iter().collect(),
         None => vec![value],

@@ -1,22 +1,19 @@
 //! What starts a function without a queue of ours: schedules, asynchronous invocations and
 //! neighbours.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use chrono::Duration;
 
-use super::Settled;
+use super::{Settled, schedules};
 use crate::cloud::Cloud;
 use crate::messages::Happening;
 use crate::neighbour::Neighbour;
-use crate::services::sqs;
 use crate::store::PendingInvocation;
-use crate::template::ScheduleTarget;
 
 /// Fires the schedules that are due, and makes the asynchronous invocations that are.
 pub(super) async fn deliver(cloud: &Arc<Cloud>, settled: &mut Settled) {
-    fire_schedules(cloud, settled);
+    schedules::fire_due(cloud, settled);
     for pending in due_pending(cloud) {
         invoke_pending(cloud, pending, settled).await;
     }
@@ -31,48 +28,6 @@ pub(super) async fn deliver_neighbours(cloud: &Arc<Cloud>, settled: &mut Settled
         .clone();
     for neighbour in neighbours {
         deliver_neighbour(cloud, neighbour.as_ref(), settled).await;
-    }
-}
-
-fn fire_schedules(cloud: &Cloud, settled: &mut Settled) {
-    let now = cloud.clock.now();
-    for (name, schedule) in &cloud.stack.schedules {
-        let due = cloud
-            .store
-            .look(|state| state.next_firings.get(name).copied())
-            .filter(|due| *due <= now);
-        let Some(due) = due else { continue };
-        // After a long stop the firings that were missed are not made up for.
-        let next = schedule
-            .timing
-            .next(due)
-            .filter(|next| *next > now)
-            .or_else(|| schedule.timing.next(now));
-        cloud.store.change(|state| match next {
-            Some(next) => state.next_firings.insert(name.clone(), next),
-            None => state.next_firings.remove(name),
-        });
-        match &schedule.target {
-            ScheduleTarget::Function(function) if cloud.is_installed(function) => {
-                cloud.invoke_later(function, schedule.input.clone());
-            }
-            // Known in the template, but not part of this fleet.
-            ScheduleTarget::Function(function) if cloud.stack.functions.contains_key(function) => {}
-            ScheduleTarget::Function(_) => {
-                cloud.give_up(
-                    None,
-                    name,
-                    schedule.dead_letter_queue.as_deref(),
-                    &schedule.input,
-                );
-                settled.count(true);
-            }
-            ScheduleTarget::Queue(queue) => {
-                let body = schedule.input.to_string();
-                sqs::put(cloud, queue, name, &body, BTreeMap::new(), Duration::zero());
-                settled.count(false);
-            }
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod events;
 mod queues;
+mod schedules;
 mod streams;
 mod ttl;
 
@@ -12,7 +13,10 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::cloud::Cloud;
-use crate::template::{QueueMapping, ScheduleTarget, StreamMapping};
+use crate::store::MadeSchedule;
+use crate::template::{QueueMapping, ScheduleTarget, StreamMapping, function_in};
+
+pub(crate) use schedules::{fire, schedule_of};
 
 /// A settlement that takes more rounds than this goes in circles.
 const ROUNDS_MAX: usize = 10_000;
@@ -29,7 +33,7 @@ pub struct Settled {
 }
 
 impl Settled {
-    const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         deliveries: 0,
         failures: 0,
         quiet: true,
@@ -148,6 +152,9 @@ fn due_instants(cloud: &Cloud) -> Vec<DateTime<Utc>> {
         let firings = state.next_firings.iter();
         let firings = firings.filter(|(name, _)| has_live_target(cloud, name));
         instants.extend(firings.map(|(_, at)| *at));
+        let made = state.schedules.values();
+        let made = made.filter(|made| can_fire(cloud, made));
+        instants.extend(made.filter_map(|made| made.next_at));
         let pending = state.pending.iter();
         let pending = pending.filter(|pending| installed(&pending.function));
         instants.extend(pending.map(|pending| pending.due_at));
@@ -160,15 +167,17 @@ fn due_instants(cloud: &Cloud) -> Vec<DateTime<Utc>> {
     instants
 }
 
+/// What fires at nothing is due as well: its input goes to its dead-letter queue.
 fn has_live_target(cloud: &Cloud, schedule: &str) -> bool {
-    match cloud
-        .stack
-        .schedules
-        .get(schedule)
-        .map(|schedule| &schedule.target)
-    {
-        Some(ScheduleTarget::Function(function)) => cloud.is_installed(function),
-        Some(ScheduleTarget::Queue(_)) => true,
-        None => false,
-    }
+    let schedule = cloud.stack.schedules.get(schedule);
+    schedule.is_some_and(|schedule| match &schedule.target {
+        ScheduleTarget::Function(function) => cloud.is_installed(function),
+        ScheduleTarget::Queue(_) => true,
+    })
+}
+
+fn can_fire(cloud: &Cloud, made: &MadeSchedule) -> bool {
+    let target = made.definition["Target"]["Arn"].as_str();
+    let function = function_in(target.unwrap_or_default());
+    cloud.is_installed(function) || !cloud.stack.functions.contains_key(function)
 }

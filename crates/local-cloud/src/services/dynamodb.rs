@@ -30,7 +30,7 @@ pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
         }
         Err(error) => Answer {
             status: error.status_code(),
-            body: error.to_json(),
+            body: error.to_json().into(),
             ..request.error(error.status_code(), code_of(error.error_type()), "")
         },
     }
@@ -64,7 +64,7 @@ pub(crate) fn conflict(request: &AwsRequest) -> Answer {
         "CancellationReasons": (0..items.len()).map(reason).collect::<Vec<_>>(),
     });
     Answer {
-        body: body.to_string(),
+        body: body.to_string().into(),
         ..request.error(400, "TransactionCanceledException", "")
     }
 }

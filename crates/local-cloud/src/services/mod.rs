@@ -3,6 +3,8 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+mod s3;
+mod scheduler;
 mod secretsmanager;
 mod ses;
 mod sns;
@@ -10,7 +12,10 @@ pub(crate) mod sqs;
 
 pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;
+pub(crate) use s3::{newest as newest_object, put_directly as put_object};
 pub(crate) use secretsmanager::made_up;
+pub(crate) use ses::tell_fate;
+pub use ses::{MailAccount, MailFate};
 pub(crate) use sns::publish;
 
 use crate::cloud::Cloud;
@@ -26,6 +31,8 @@ pub(crate) fn needs(cloud: &Cloud, request: &AwsRequest) -> Option<Vec<Access>> 
         "sns" => sns::needs(request),
         "ses" => ses::needs(request),
         "bedrock" => bedrock::needs(request),
+        "scheduler" => scheduler::needs(request),
+        "s3" => s3::needs(cloud, request),
         _ => None,
     }
 }
@@ -39,6 +46,8 @@ pub(crate) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         "sns" => sns::perform(cloud, caller, request),
         "ses" => ses::perform(cloud, caller, request),
         "bedrock" => bedrock::perform(cloud, request),
+        "scheduler" => scheduler::perform(cloud, request),
+        "s3" => s3::perform(cloud, request),
         _ => request.unknown_operation(),
     }
 }
@@ -50,7 +59,8 @@ pub(crate) fn throttled(request: &AwsRequest) -> Answer {
         "sqs" => (403, "com.amazonaws.sqs#RequestThrottled"),
         "sns" => (400, "Throttling"),
         "ses" => (429, "TooManyRequestsException"),
-        "bedrock" => (429, "ThrottlingException"),
+        "bedrock" | "scheduler" => (429, "ThrottlingException"),
+        "s3" => (503, "SlowDown"),
         _ => (400, "ThrottlingException"),
     };
     request.error(status, code, "Rate exceeded")
@@ -62,7 +72,8 @@ pub(crate) fn internal_error(request: &AwsRequest) -> Answer {
         "dynamodb" => "com.amazonaws.dynamodb.v20120810#InternalServerError",
         "secretsmanager" => "InternalServiceError",
         "sns" => "InternalError",
-        "bedrock" => "InternalServerException",
+        "bedrock" | "scheduler" => "InternalServerException",
+        "s3" => "InternalError",
         _ => "InternalFailure",
     };
     request.error(500, code, "An internal error occurred")

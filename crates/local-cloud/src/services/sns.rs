@@ -58,6 +58,7 @@ pub(super) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
                 at: cloud.clock.now(),
                 function: caller.to_owned(),
                 id: id.clone(),
+                mail: None,
             });
             id
         }

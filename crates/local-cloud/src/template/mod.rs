@@ -7,6 +7,7 @@ mod intrinsics;
 mod model;
 mod names;
 mod read;
+mod schedules;
 mod triggers;
 mod yaml;
 
@@ -15,8 +16,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub(crate) use intrinsics::{ACCOUNT, REGION, plain};
-pub(crate) use model::{QueueMapping, ScheduleTarget, Stack, StreamMapping};
-pub(crate) use names::{function_arn, secret_arn, topic_arn};
+pub(crate) use model::{
+    DEFAULT_GROUP, QueueMapping, Schedule, ScheduleTarget, Stack, StreamMapping,
+};
+pub(crate) use names::{function_arn, function_in, schedule_arn, secret_arn, topic_arn};
+pub(crate) use read::SCHEDULER;
+pub(crate) use schedules::read as read_schedule;
 
 use crate::error::CloudError;
 use intrinsics::Scope;

@@ -18,8 +18,26 @@ pub(crate) struct Stack {
     pub(crate) policies: BTreeMap<String, Role>,
     pub(crate) queue_mappings: Vec<QueueMapping>,
     pub(crate) stream_mappings: Vec<StreamMapping>,
+    /// Those of the default group by their name, those of others by `group/name`.
     pub(crate) schedules: BTreeMap<String, Schedule>,
+    /// Beside the group `default`, which is always there.
+    pub(crate) schedule_groups: BTreeSet<String>,
+    pub(crate) roles: BTreeMap<String, Role>,
+    /// The roles that EventBridge Scheduler may assume.
+    pub(crate) scheduler_roles: BTreeSet<String>,
+    pub(crate) buckets: BTreeMap<String, Bucket>,
+    /// SES's configuration sets, with where each sends its events.
+    pub(crate) configuration_sets: BTreeMap<String, Vec<EventDestination>>,
 }
+
+impl Stack {
+    pub(crate) fn has_schedule_group(&self, group: &str) -> bool {
+        group == DEFAULT_GROUP || self.schedule_groups.contains(group)
+    }
+}
+
+/// The group of schedules that every account has.
+pub(crate) const DEFAULT_GROUP: &str = "default";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -91,8 +109,27 @@ impl StreamMapping {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    /// Whether a new object leaves the one before it as an older version.
+    pub(crate) versioned: bool,
+}
+
+/// Where SES publishes what becomes of mails.
+#[derive(Clone, Debug)]
+pub(crate) struct EventDestination {
+    /// `bounce`, `complaint`, `renderingfailure`, …
+    pub(crate) kinds: BTreeSet<String>,
+    pub(crate) topic_arn: String,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
+    pub(crate) group: String,
+    /// Its properties, as the API names them.
+    pub(crate) definition: Value,
+    /// The role that the scheduler assumes; absent where SAM makes one.
+    pub(crate) role: Option<String>,
     pub(crate) timing: crate::schedule::Timing,
     pub(crate) target: ScheduleTarget,
     pub(crate) input: Value,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::intrinsics::{ACCOUNT, REGION, Scope, plain};
+use super::model::DEFAULT_GROUP;
 use crate::error::CloudError;
 
 /// Enters the names of all resources into `scope`.
@@ -30,6 +31,14 @@ pub(super) fn give_names(
         }
     }
     for (logical_id, resource) in resources {
+        let group = resource["Properties"].get("GroupName");
+        if let (true, Some(group)) = (resource["Type"] == "AWS::Scheduler::Schedule", group) {
+            let group = plain(&scope.resolve(group)?);
+            let name = deployed_name(scope, logical_id, resource)?;
+            scope
+                .attributes
+                .insert(format!("{logical_id}.Arn"), schedule_arn(&group, &name));
+        }
         if resource["Type"] == "AWS::Lambda::Url" {
             let target = scope.resolve(&resource["Properties"]["TargetFunctionArn"])?;
             let url = function_url(base_url, function_in(&plain(&target)));
@@ -61,7 +70,7 @@ pub(super) fn function_url(base_url: &str, function: &str) -> String {
 }
 
 /// The function in a name, an ARN, or an ARN with an alias.
-pub(super) fn function_in(text: &str) -> &str {
+pub(crate) fn function_in(text: &str) -> &str {
     match text.split_once(":function:") {
         Some((_, rest)) => rest.split(':').next().unwrap_or(rest),
         None => text,
@@ -101,6 +110,7 @@ fn deployed_name(scope: &Scope, logical_id: &str, resource: &Value) -> Result<St
         {
             Ok(plain(&scope.resolve(name)?))
         }
+        None if resource["Type"] == "AWS::S3::Bucket" => Ok(bucket_name(logical_id)),
         Some(_) | None => Ok(logical_id.to_owned()),
     }
 }
@@ -154,7 +164,11 @@ fn named(kind: &str, name: &str) -> Named {
         }
         "AWS::Scheduler::Schedule" => own(
             name.to_owned(),
-            vec![("Arn", arn("scheduler", &format!("schedule/default/{name}")))],
+            vec![("Arn", schedule_arn(DEFAULT_GROUP, name))],
+        ),
+        "AWS::Scheduler::ScheduleGroup" => own(
+            name.to_owned(),
+            vec![("Arn", arn("scheduler", &format!("schedule-group/{name}")))],
         ),
         "AWS::Logs::LogGroup" => own(
             name.to_owned(),
@@ -169,6 +183,15 @@ fn named(kind: &str, name: &str) -> Named {
             own(name.to_owned(), vec![("Arn", arn(&service, name))])
         }
     }
+}
+
+/// A bucket's name has no capital letters; without one of its own it is made from the stack's.
+pub(super) fn bucket_name(logical_id: &str) -> String {
+    format!("paidonce-{}", logical_id.to_lowercase())
+}
+
+pub(crate) fn schedule_arn(group: &str, name: &str) -> String {
+    arn("scheduler", &format!("schedule/{group}/{name}"))
 }
 
 pub(crate) fn queue_url(name: &str) -> String {

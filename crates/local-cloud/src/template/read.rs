@@ -1,17 +1,18 @@
-//! Reads resolved resources into a [`Stack`]: tables, queues, secrets, topics, roles, functions.
+//! Reads resolved resources into a [`Stack`]: tables, queues, secrets, topics, buckets, roles,
+//! functions.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use super::intrinsics::plain;
-use super::model::{Function, Queue, Redrive, Stack, Table};
+use super::model::{Bucket, Function, Queue, Redrive, Stack, Table};
 use super::{Resource, names, triggers};
 use crate::error::CloudError;
-use crate::iam::Role;
+use crate::iam::{Role, one_or_many};
 
 /// The resource types that the cloud plays. Others (alarms, log groups, …) are left alone.
-pub(super) const KINDS: [&str; 15] = [
+pub(super) const KINDS: [&str; 19] = [
     "AWS::DynamoDB::Table",
     "AWS::SQS::Queue",
     "AWS::SecretsManager::Secret",
@@ -27,6 +28,10 @@ pub(super) const KINDS: [&str; 15] = [
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Scheduler::Schedule",
+    "AWS::Scheduler::ScheduleGroup",
+    "AWS::S3::Bucket",
+    "AWS::SES::ConfigurationSet",
+    "AWS::SES::ConfigurationSetEventDestination",
 ];
 
 pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
@@ -59,16 +64,45 @@ pub(super) fn stack(resources: &[Resource]) -> Result<Stack, CloudError> {
                     .map_err(|problem| resource.problem(problem))?;
                 stack.policies.insert(named("ManagedPolicyName"), role);
             }
-            // Roles are read above, triggers below.
+            "AWS::Scheduler::ScheduleGroup" => {
+                stack.schedule_groups.insert(named("Name"));
+            }
+            "AWS::S3::Bucket" => {
+                let name = text(&properties["BucketName"])
+                    .unwrap_or_else(|| names::bucket_name(&resource.logical_id));
+                let versioning = &properties["VersioningConfiguration"]["Status"];
+                let versioned = versioning == "Enabled";
+                stack.buckets.insert(name, Bucket { versioned });
+            }
+            "AWS::SES::ConfigurationSet" => {
+                stack.configuration_sets.entry(named("Name")).or_default();
+            }
+            "AWS::IAM::Role" if trusts_scheduler(properties) => {
+                stack.scheduler_roles.insert(named("RoleName"));
+            }
+            // The other roles are read above, triggers below.
             _ => {}
         }
     }
+    stack.roles = roles;
     for resource in resources {
         triggers::add(&mut stack, resource)?;
     }
     triggers::check(&stack)?;
     Ok(stack)
 }
+
+/// Whether EventBridge Scheduler may assume a role.
+fn trusts_scheduler(role: &Value) -> bool {
+    let statements = one_or_many(&role["AssumeRolePolicyDocument"]["Statement"]);
+    statements.into_iter().any(|statement| {
+        let mut services = one_or_many(&statement["Principal"]["Service"]).into_iter();
+        services.any(|service| service == SCHEDULER)
+    })
+}
+
+/// EventBridge Scheduler, as roles name it.
+pub(crate) const SCHEDULER: &str = "scheduler.amazonaws.com";
 
 pub(super) fn name(resource: &Resource, property: &str) -> String {
     text(&resource.properties[property]).unwrap_or_else(|| resource.logical_id.clone())

@@ -1,14 +1,14 @@
-//! What calls a function: event source mappings, schedules, subscriptions, URLs.
+//! What calls a function: event source mappings, schedules, subscriptions, URLs; and where SES
+//! publishes its events.
 //!
 //! SAM's `Events` and the plain resources are the same thing written twice: both end up here.
 
 use serde_json::Value;
 
-use super::Resource;
-use super::model::{QueueMapping, Schedule, ScheduleTarget, Stack, StreamMapping};
+use super::model::{EventDestination, QueueMapping, Stack, StreamMapping};
 use super::read::{function_named, last_part, name, number, text, truth};
+use super::{Resource, schedules};
 use crate::error::CloudError;
-use crate::schedule::Timing;
 
 /// Adds the triggers that a resource brings.
 pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudError> {
@@ -28,8 +28,9 @@ pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
         }
         "AWS::Scheduler::Schedule" => {
             let name = name(resource, "Name");
-            let schedule = schedule(resource, properties, None)?;
-            add_schedule(stack, name, properties, schedule);
+            let schedule = schedules::read(properties, None);
+            let schedule = schedule.map_err(|problem| resource.problem(problem))?;
+            schedules::add(stack, name, schedule);
             Ok(())
         }
         "AWS::SNS::Subscription" => {
@@ -39,6 +40,7 @@ pub(super) fn add(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
             }
             Ok(())
         }
+        "AWS::SES::ConfigurationSetEventDestination" => add_event_destination(stack, resource),
         "AWS::Lambda::Url" => {
             let function = function_named(&properties["TargetFunctionArn"]);
             let function = function.and_then(|name| stack.functions.get_mut(&name));
@@ -88,8 +90,9 @@ fn add_sam_events(stack: &mut Stack, resource: &Resource) -> Result<(), CloudErr
             "ScheduleV2" | "Schedule" => {
                 let name = text(&properties["Name"])
                     .unwrap_or_else(|| format!("{}{id}", resource.logical_id));
-                let schedule = schedule(resource, properties, Some(function.clone()))?;
-                add_schedule(stack, name, properties, schedule);
+                let schedule = schedules::read(properties, Some(function.clone()));
+                let schedule = schedule.map_err(|problem| resource.problem(problem))?;
+                schedules::add(stack, name, schedule);
             }
             "SNS" => {
                 let topic = last_part(&properties["Topic"]);
@@ -160,65 +163,35 @@ fn filters(resource: &Resource, properties: &Value) -> Result<Vec<Value>, CloudE
         .collect()
 }
 
-fn schedule(
-    resource: &Resource,
-    properties: &Value,
-    function: Option<String>,
-) -> Result<Schedule, CloudError> {
-    let expression = [&properties["ScheduleExpression"], &properties["Schedule"]]
-        .into_iter()
-        .find_map(text);
-    let expression =
-        expression.ok_or_else(|| resource.problem("a schedule needs an expression"))?;
-    let zone = text(&properties["ScheduleExpressionTimezone"]);
-    let timing =
-        Timing::parse(&expression, zone.as_deref()).map_err(|problem| resource.problem(problem))?;
-    let target = &properties["Target"];
-    let target_arn = text(&target["Arn"]).unwrap_or_default();
-    let goal = match function {
-        Some(function) => ScheduleTarget::Function(function),
-        None if target_arn.contains(":sqs:") => {
-            ScheduleTarget::Queue(last_part(&target["Arn"]).unwrap_or_default())
-        }
-        None => {
-            let function = function_named(&target["Arn"]);
-            ScheduleTarget::Function(
-                function.ok_or_else(|| resource.problem("a schedule needs a target"))?,
-            )
-        }
-    };
-    let input = [&target["Input"], &properties["Input"]]
-        .into_iter()
-        .find_map(text);
-    let input = match input {
-        Some(json) => serde_json::from_str(&json)
-            .map_err(|error| resource.problem(format!("bad Input: {error}")))?,
-        None => Value::Object(serde_json::Map::new()),
-    };
-    let dead_letters = [
-        &target["DeadLetterConfig"]["Arn"],
-        &properties["DeadLetterConfig"]["Arn"],
-    ];
-    Ok(Schedule {
-        timing,
-        target: goal,
-        input,
-        dead_letter_queue: dead_letters.into_iter().find_map(last_part),
-    })
-}
-
-fn add_schedule(stack: &mut Stack, name: String, properties: &Value, schedule: Schedule) {
-    let disabled = text(&properties["State"]).as_deref() == Some("DISABLED")
-        || truth(&properties["Enabled"]) == Some(false);
-    if !disabled {
-        stack.schedules.insert(name, schedule);
-    }
-}
-
 fn add_subscription(stack: &mut Stack, topic: Option<String>, function: Option<String>) {
     if let (Some(topic), Some(function)) = (topic, function) {
         stack.topics.entry(topic).or_default().push(function);
     }
+}
+
+fn add_event_destination(stack: &mut Stack, resource: &Resource) -> Result<(), CloudError> {
+    let set = text(&resource.properties["ConfigurationSetName"]).unwrap_or_default();
+    let destination = &resource.properties["EventDestination"];
+    let topic_arn = text(&destination["SnsDestination"]["TopicARN"]);
+    let (Some(topic_arn), true) = (topic_arn, truth(&destination["Enabled"]) != Some(false)) else {
+        // Metrics and streams of events are not played.
+        return Ok(());
+    };
+    let known = stack.configuration_sets.get_mut(&set);
+    let known =
+        known.ok_or_else(|| resource.problem(format!("there is no configuration set `{set}`")))?;
+    let kinds = destination["MatchingEventTypes"].as_array();
+    known.push(EventDestination {
+        kinds: kinds
+            .into_iter()
+            .flatten()
+            .filter_map(text)
+            // `renderingFailure` here, `RENDERING_FAILURE` in the API.
+            .map(|kind| kind.to_lowercase().replace('_', ""))
+            .collect(),
+        topic_arn,
+    });
+    Ok(())
 }
 
 /// Checks that every trigger and redrive ends at something that exists.
@@ -232,6 +205,16 @@ pub(super) fn check(stack: &Stack) -> Result<(), CloudError> {
             && !stack.queues.contains_key(&redrive.dead_letter_queue)
         {
             return Err(missing("queue", &redrive.dead_letter_queue, by));
+        }
+    }
+    for (by, schedule) in &stack.schedules {
+        if !stack.has_schedule_group(&schedule.group) {
+            return Err(missing("schedule group", &schedule.group, by));
+        }
+        if let Some(role) = &schedule.role
+            && !stack.scheduler_roles.contains(role)
+        {
+            return Err(missing("role for EventBridge Scheduler", role, by));
         }
     }
     for mapping in &stack.queue_mappings {

@@ -2,7 +2,10 @@
 
 mod delivery;
 mod faults;
+mod mails;
 mod neighbours;
+mod objects;
+mod scheduler;
 mod services;
 mod state;
 

@@ -97,6 +97,41 @@ async fn a_restart_finds_everything_again() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[tokio::test]
+async fn one_package_under_two_names_has_two_environments_and_two_roles() {
+    let twin = r#"
+  Others: {Type: "AWS::SQS::Queue", Properties: {QueueName: others}}
+  Twin:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: twin-relay
+      Environment: {Variables: {QUEUE: !Ref Others}}
+      Policies:
+        - Statement:
+            - {Effect: Allow, Action: sqs:SendMessage, Resource: !GetAtt Others.Arn}
+            - Effect: Allow
+              Action: [dynamodb:DescribeStream, dynamodb:GetRecords, dynamodb:GetShardIterator, dynamodb:ListStreams]
+              Resource: !GetAtt Rows.StreamArn
+      Events:
+        Stream: {Type: DynamoDB, Properties: {Stream: !GetAtt Rows.StreamArn, StartingPosition: TRIM_HORIZON}}
+"#;
+    let cloud = LocalCloud::from_template(&format!("{TEMPLATE}{twin}"), options()).unwrap();
+    cloud.install::<Writer>().unwrap();
+    cloud.install::<Relay>().unwrap();
+    cloud.install_as::<Relay>("twin-relay").unwrap();
+    put(&cloud, "a").await;
+    cloud.settle().await;
+    assert_eq!(bodies(&cloud, "jobs"), ["a"]);
+    assert_eq!(bodies(&cloud, "others"), ["a"]);
+    assert_eq!(cloud.denied(), []);
+    let senders: Vec<String> = cloud
+        .calls()
+        .into_iter()
+        .map(|call| call.function)
+        .collect();
+    assert!(senders.contains(&"relay".to_owned()) && senders.contains(&"twin-relay".to_owned()));
+}
+
 #[test]
 fn the_deployed_template_can_be_built() {
     let template = include_str!("../../../../template.yaml");
