@@ -516,10 +516,9 @@ fn use_up_step(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
         return;
     }
     debt.exhausted = true;
-    to.event = match to.event {
-        LogEvent::RetryFailed | LogEvent::RetrySkipped => LogEvent::AccessPaused,
-        other => other,
-    };
+    if matches!(to.event, LogEvent::RetryFailed | LogEvent::RetrySkipped) {
+        to.event = LogEvent::AccessPaused;
+    }
     access::set(to, Access::Paused);
     to.mail(MailKind::Paused, Some(invoice_id), now);
 }

@@ -237,7 +237,7 @@ fn by_hand(to: &mut Transition, invoice_id: &str, sight: &Sight) {
     });
     let verdict = verdict.filter(|verdict| verdict.class == Class::NoAutoRetry);
     let rule = match (&verdict, sight.charges_automatically) {
-        (Some(verdict), _) => told(&verdict),
+        (Some(verdict), _) => told(verdict),
         (None, false) => "the invoice is sent to be paid by hand".to_owned(),
         (None, true) => return,
     };
