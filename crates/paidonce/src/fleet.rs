@@ -151,6 +151,9 @@ impl Fleet {
         self.cloud.install::<bdc_escalator::Escalator>()?;
         self.cloud.install::<bdc_optout::Optout>()?;
         self.cloud.install_as::<relay::Relay>("bdc-relay")?;
+        self.cloud.install::<dunr_webhook::Webhook>()?;
+        self.cloud.install::<dunr_scheduler::Scheduler>()?;
+        self.cloud.install::<dunr_sweep::Sweep>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
 
