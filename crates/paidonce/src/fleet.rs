@@ -151,6 +151,12 @@ impl Fleet {
         self.cloud.install::<bdc_escalator::Escalator>()?;
         self.cloud.install::<bdc_optout::Optout>()?;
         self.cloud.install_as::<relay::Relay>("bdc-relay")?;
+        self.cloud.install::<dunr_webhook::Webhook>()?;
+        self.cloud.install::<dunr_scheduler::Scheduler>()?;
+        self.cloud.install::<dunr_mailer::Mailer>()?;
+        self.cloud.install::<dunr_portal::Portal>()?;
+        self.cloud.install::<dunr_feedback::Feedback>()?;
+        self.cloud.install::<dunr_sweep::Sweep>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
 
