@@ -5,8 +5,8 @@ import json
 from schedule_rules import expression_fault, zone_fault
 from template_model import acts_on, allowed, as_list
 
-ONE_AT_A_TIME = {"bdc-jobs", "bdc-handovers"}
-INPUTS = ('{"kind":"sweep"}', '{"kind":"digest"}')
+ONE_AT_A_TIME = {"bdc-jobs", "bdc-handovers", "dunr-mail"}
+INPUTS = ('{"kind":"sweep"}', '{"kind":"digest"}', '{"kind":"summary"}')
 TWO_WEEKS_S = 1_209_600
 AN_HOUR_S = 3600
 

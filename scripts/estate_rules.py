@@ -82,6 +82,7 @@ KINDS = {
     "_TABLE": "AWS::DynamoDB::Table",
     "_QUEUE": "AWS::SQS::Queue",
     "_SECRET": "AWS::SecretsManager::Secret",
+    "_BUCKET": "AWS::S3::Bucket",
 }
 
 
@@ -100,8 +101,8 @@ def variables_resolve(template, _root):
 
 def budgets_warn_in_time(template, _root):
     budgets = list(template.of_type("AWS::Budgets::Budget"))
-    if not budgets:
-        yield "there is no budget"
+    for missing in sorted({"MonthlyBudget", "DunrBudget"} - {name for name, _ in budgets}):
+        yield f"there is no budget {missing}"
     for name, properties in budgets:
         budget = properties["Budget"]
         if budget["BudgetLimit"]["Unit"] != "USD" or budget["TimeUnit"] != "MONTHLY":
@@ -127,6 +128,11 @@ def alarms_reach_someone(template, _root):
     wanted = {
         ("signature_fail", "BdcWebhookFunction"),
         ("outbox_oldest_pending_s", "BdcRelayFunction"),
+        ("signature_fail", "DunrWebhookFunction"),
+        ("outbox_oldest_pending_s", "DunrRelayFunction"),
+        ("sweep_failures", "DunrSweepFunction"),
+        ("holiday_data_days_left", "DunrSweepFunction"),
+        ("Reputation.ComplaintRate", "DunrMailConfiguration"),
     }
     for queue, properties in template.of_type("AWS::SQS::Queue"):
         if properties["QueueName"].endswith("-dlq"):
@@ -155,10 +161,17 @@ def metrics_of(template, alarm):
     }
 
 
+SYSTEMS = {
+    "Bdc": ("booking", {"BookingOn"}),
+    "Dunr": ("dunning", {"DunningOn", "DunningHasAlarmEmail"}),
+}
+
+
 def systems_can_be_switched_off(template, _root):
     for name, resource in template.raw["Resources"].items():
-        if name.startswith("Bdc") and resource.get("Condition") != "BookingOn":
-            yield f"{name}: is deployed although booking is off"
+        for prefix, (system, conditions) in SYSTEMS.items():
+            if name.startswith(prefix) and resource.get("Condition") not in conditions:
+                yield f"{name}: is deployed although {system} is off"
 
 
 def the_model_is_the_profiles(template, _root):

@@ -51,6 +51,12 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "invalid_request_error", message)
     }
 
+    /// A key that may do less than what was asked for.
+    pub(crate) fn not_permitted() -> Self {
+        let message = "The provided key does not have the required permissions for this endpoint.";
+        Self::new(StatusCode::FORBIDDEN, "invalid_request_error", message)
+    }
+
     /// An id that names nothing.
     pub(crate) fn no_such(what: &str, id: &str, param: &str) -> Self {
         let message = format!("No such {what}: '{id}'");
@@ -87,6 +93,13 @@ impl ApiError {
             message,
         )
         .code(code)
+    }
+
+    /// A request for something that another request is being done with.
+    pub(crate) fn locked() -> Self {
+        let message = "This object cannot be accessed right now because another API request or \
+                       Stripe process is currently accessing it.";
+        Self::too_many("lock_timeout", message)
     }
 
     /// The provider's own failure.

@@ -47,10 +47,11 @@
 //! | `POST /_sandbox/payment_methods/{id}/replace` `{"card"}` | a bank has sent a new card: the network puts it behind the same id |
 //! | `POST /_sandbox/payment_intents/{id}/authenticate` `[{"approved"?}]` | answers a bank that asks |
 //! | `POST /_sandbox/next-pay` `{"outcome", "advice_code"?, "network_decline_code"?, "network_advice_code"?}` | how the next `POST /v1/invoices/{id}/pay` ends: a decline code, `requires_action`, `500`, `500_after_paying`, `answer_lost` (504 with no body, though done), `hold`, `rate_limit`, `lock_timeout`, `paid_by_customer` (just before); `null` takes it back |
-//! | `POST /_sandbox/next-pay/release` | does what `hold` has kept in flight (its caller got a 504 with no body, its key answers 409 until now) and answers `{"status", "body"}` |
+//! | `POST /_sandbox/next-pay/release` | does what `hold` has kept in flight (its caller got a 504 with no body, its key answers 409 until now, other keys 429 `lock_timeout`) and answers `{"status", "body"}` |
 
 mod amounts;
 mod api;
+mod api_keys;
 mod billing;
 mod card_form;
 mod cards;
@@ -60,6 +61,7 @@ mod disputes;
 mod endpoint;
 mod error;
 mod events;
+mod execution;
 mod form;
 mod idempotency;
 mod ids;
@@ -89,6 +91,7 @@ use serde_json::Value;
 
 use state::State;
 
+pub use api_keys::{ApiKey, KeyScope};
 pub use endpoint::Endpoint;
 
 /// Where the double lives and which secrets it knows.
@@ -98,8 +101,10 @@ pub struct Options {
     pub base_url: String,
     /// The address of [`Sandbox::page`], without a slash at the end.
     pub pages_url: String,
-    /// The only key that the API takes.
+    /// The key that may do everything.
     pub api_key: String,
+    /// Keys that may do less.
+    pub more_keys: Vec<ApiKey>,
     /// Each signs every webhook; there are two while a secret is being rolled.
     pub signing_secrets: Vec<String>,
     /// The function that webhooks are for.
@@ -123,6 +128,7 @@ impl Default for Options {
             base_url: "http://127.0.0.1:8787/stripe".to_owned(),
             pages_url: "http://127.0.0.1:8787/pay".to_owned(),
             api_key: "rk_test_sandbox".to_owned(),
+            more_keys: Vec::new(),
             signing_secrets: vec!["whsec_sandbox".to_owned()],
             webhook_function: "bdc-webhook".to_owned(),
             webhook_url: "http://127.0.0.1:8787/url/bdc-webhook/".to_owned(),

@@ -569,28 +569,9 @@ fn use_up_step(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
         return;
     }
     debt.exhausted = true;
-    to.event = match to.event {
-        LogEvent::RetryFailed | LogEvent::RetrySkipped => LogEvent::AccessPaused,
-        other @ (LogEvent::ChargeFailed
-        | LogEvent::InvoiceUpdated
-        | LogEvent::InvoiceEnded
-        | LogEvent::RetryPlanned
-        | LogEvent::RetryAttempted
-        | LogEvent::RetrySucceeded
-        | LogEvent::RetryUnanswered
-        | LogEvent::AccessPaused
-        | LogEvent::AccessRestored
-        | LogEvent::CardUpdated
-        | LogEvent::Cancelled
-        | LogEvent::Looked
-        | LogEvent::EmailOrdered
-        | LogEvent::EmailClaimed
-        | LogEvent::EmailSent
-        | LogEvent::EmailNotSent
-        | LogEvent::LinkUsed
-        | LogEvent::Closed
-        | LogEvent::CaseOpened) => other,
-    };
+    if matches!(to.event, LogEvent::RetryFailed | LogEvent::RetrySkipped) {
+        to.event = LogEvent::AccessPaused;
+    }
     access::set(to, Access::Paused);
     to.mail(MailKind::Paused, Some(invoice_id), now);
 }

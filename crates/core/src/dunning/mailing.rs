@@ -147,7 +147,9 @@ pub(super) fn ask_for_link(
     no: u32,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
-    let Some((invoice_id, _)) = row.current() else {
+    // Who has left is not written to about money, whatever is still open.
+    let current = row.current().filter(|_| row.status != Status::Cancelled);
+    let Some((invoice_id, _)) = current else {
         return Err(Rejection::Nothing);
     };
     if row.status == Status::Cancelled {

@@ -3,143 +3,26 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::Request;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::amounts;
-use crate::api;
 use crate::control::body;
 use crate::error::ApiError;
+use crate::execution;
 use crate::form::Form;
 use crate::state::State;
 
 use super::faults::Fault;
-use super::model::{
-    CanceledBy, Customer, Failing, Interval, Item, MethodKind, Reason, SubscriptionStatus,
-};
+use super::model::{Customer, Failing, Item, MethodKind, Reason, SubscriptionStatus};
 use super::paying::Payer;
 use super::portal::{self, Place};
 use super::settle::{self, Settled};
+use super::wishes::{
+    Amount, Approval, End, FailRenewal, NewCard, NextPay, Nothing, PayByCard, Subscribe,
+};
 use super::{
     customers, declines, invoices, methods, paying, prices, show, subscriptions, tell, test_cards,
 };
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Subscribe {
-    /// One that there is already; else one is made of the name and the address.
-    customer: Option<String>,
-    #[serde(default = "name")]
-    name: String,
-    #[serde(default = "email")]
-    email: String,
-    #[serde(default = "card")]
-    card: String,
-    #[serde(default = "amount")]
-    amount: i64,
-    #[serde(default = "currency")]
-    currency: String,
-    #[serde(default = "product")]
-    product: String,
-    #[serde(default = "monthly")]
-    interval: Interval,
-    #[serde(default = "on_customer")]
-    r#where: Place,
-    #[serde(default)]
-    metadata: crate::state::Metadata,
-}
-
-fn name() -> String {
-    "Ada Sandbox".to_owned()
-}
-fn email() -> String {
-    "ada@example.com".to_owned()
-}
-fn card() -> String {
-    "4242424242424242".to_owned()
-}
-fn amount() -> i64 {
-    2_000
-}
-fn currency() -> String {
-    "gbp".to_owned()
-}
-fn product() -> String {
-    "Membership".to_owned()
-}
-fn monthly() -> Interval {
-    Interval::Month
-}
-fn on_customer() -> Place {
-    Place::Customer
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FailRenewal {
-    decline: Option<String>,
-    advice_code: Option<String>,
-    network_decline_code: Option<String>,
-    network_advice_code: Option<String>,
-    times: Option<u32>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Nothing {}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PayByCard {
-    #[serde(default = "card")]
-    card: String,
-    authenticated: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Amount {
-    amount: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewCard {
-    card: String,
-    #[serde(default = "on_customer")]
-    r#where: Place,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Approval {
-    #[serde(default = "yes")]
-    approved: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct End {
-    #[serde(default = "by_customer")]
-    by: CanceledBy,
-}
-
-fn by_customer() -> CanceledBy {
-    CanceledBy::Customer
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NextPay {
-    outcome: Option<String>,
-    advice_code: Option<String>,
-    network_decline_code: Option<String>,
-    network_advice_code: Option<String>,
-}
 
 /// Answers `POST /_sandbox/{path}`, as far as it is about billing.
 pub(crate) fn answer(
@@ -167,7 +50,7 @@ pub(crate) fn answer(
             crate::reading::one(state, "payment_intents", id)
         }
         ["next-pay"] => next_pay(state, body(request)?),
-        ["next-pay", "release"] => api::release(state, now),
+        ["next-pay", "release"] => execution::release(state, now),
         _ => Err(ApiError::no_url("POST", request.uri().path())),
     }
 }

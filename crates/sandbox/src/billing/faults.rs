@@ -64,6 +64,12 @@ pub(crate) struct Held {
     pub(crate) at: DateTime<Utc>,
 }
 
+/// Whether a request to that path is still being done: the provider locks what it works on.
+pub(crate) fn is_locked(state: &State, path: &str) -> bool {
+    let held = state.billing.held.as_ref();
+    held.is_some_and(|held| held.path == path)
+}
+
 /// Returns what is to go wrong with this request, once. What the bank is to say stays for the bank.
 pub(crate) fn take(state: &mut State, path: &[&str]) -> Option<Fault> {
     if !matches!(path, ["v1", "invoices", _, "pay"]) {

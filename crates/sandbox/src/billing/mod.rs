@@ -22,6 +22,8 @@ mod tell;
 mod test_cards;
 #[cfg(test)]
 mod tests;
+mod verdict;
+mod wishes;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -31,7 +33,7 @@ use crate::form::Form;
 use crate::state::State;
 
 pub(crate) use expand::apply as expand;
-pub(crate) use faults::{Fault, Held, take as take_fault};
+pub(crate) use faults::{Fault, Held, is_locked, take as take_fault};
 pub(crate) use model::Billing;
 pub(crate) use page::answer as page;
 pub(crate) use show::ledger;

@@ -10,10 +10,9 @@ use crate::state::{
     Charge, ChargeStatus, Intent, IntentStatus, LastError, Method, RefundCourse, State,
 };
 
-use super::faults::Fault;
 use super::model::{Invoice, MethodKind, PaymentMethod};
 use super::settle::{self, Settled};
-use super::test_cards::{self, Charged};
+use super::verdict::{Verdict, verdict};
 use super::{declines, invoices, methods, tell};
 
 /// Who tries to pay.
@@ -25,13 +24,6 @@ pub(crate) enum Payer {
     Customer { confirmed: Option<bool> },
     /// The provider itself: the first try of an invoice, and its own retries.
     Provider,
-}
-
-/// What the bank says.
-enum Verdict {
-    Pays,
-    Declines(LastError),
-    Asks,
 }
 
 /// Tries with the method that stands first: the invoice's, the subscription's, the customer's.
@@ -147,59 +139,6 @@ fn open_intent(
         invoice.payment_intent = Some(intent.id.clone());
     }
     intent
-}
-
-fn verdict(state: &mut State, invoice: &Invoice, method: &PaymentMethod, payer: Payer) -> Verdict {
-    if let Payer::Customer {
-        confirmed: Some(false),
-    } = payer
-    {
-        return Verdict::Declines(not_confirmed());
-    }
-    if let Payer::Api = payer {
-        match state.billing.next_pay.take() {
-            Some(Fault::Decline(refusal)) => return Verdict::Declines(refusal),
-            Some(Fault::RequiresAction) => return Verdict::Asks,
-            other => state.billing.next_pay = other,
-        }
-    }
-    if let Some(refusal) = failing(state, invoice, method) {
-        return Verdict::Declines(refusal);
-    }
-    let number = match &method.kind {
-        MethodKind::Card { number, .. } => number,
-        MethodKind::Other(_) => return Verdict::Pays,
-    };
-    let confirmed = match payer {
-        Payer::Customer { confirmed } => confirmed,
-        Payer::Api | Payer::Provider => None,
-    };
-    match (test_cards::charged(number), confirmed) {
-        (Charged::Pays, _) => Verdict::Pays,
-        (Charged::Declines(code), _) => Verdict::Declines(test_cards::refusal(code)),
-        (Charged::Asks { .. }, Some(_)) => Verdict::Pays,
-        (Charged::Asks { always: false }, None) if method.confirmed => Verdict::Pays,
-        (Charged::Asks { .. }, None) => Verdict::Asks,
-    }
-}
-
-/// Returns why a card is declined whatever it is, and counts one such try.
-fn failing(state: &mut State, invoice: &Invoice, method: &PaymentMethod) -> Option<LastError> {
-    let subscription = invoice.subscription.as_ref()?;
-    let subscription = state.billing.subscriptions.get_mut(subscription)?;
-    let failing = subscription.failing.as_mut()?;
-    if failing.fingerprint != method.fingerprint() || failing.times == Some(0) {
-        return None;
-    }
-    failing.times = failing.times.map(|times| times - 1);
-    Some(failing.refusal.clone())
-}
-
-fn not_confirmed() -> LastError {
-    LastError {
-        message: "You did not confirm the payment.".to_owned(),
-        ..test_cards::refusal("authentication_required")
-    }
 }
 
 fn confirm(state: &mut State, method: &PaymentMethod) {

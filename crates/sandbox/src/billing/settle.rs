@@ -113,19 +113,25 @@ pub(crate) fn refresh(state: &mut State, invoice: &str, now: DateTime<Utc>) {
     });
 }
 
-/// Returns the status that follows from the latest invoice, if it is known to differ or not.
+/// Returns the status that follows from the latest invoice that was tried or ended, if one does:
+/// an older one that is still open does not hold a subscription back, as in
+/// <https://docs.stripe.com/api/subscriptions/object#subscription_object-status>.
 fn status(state: &State, subscription: &Subscription) -> Option<SubscriptionStatus> {
-    let latest = subscription.latest_invoice.as_ref()?;
-    let latest = state.billing.invoices.get(latest)?;
+    let invoices = state.billing.invoices.values().rev();
+    let mut own = invoices.filter(|it| it.subscription.as_ref() == Some(&subscription.id));
+    let latest = own.find(|it| match it.status {
+        InvoiceStatus::Draft => false,
+        InvoiceStatus::Open => it.attempted,
+        InvoiceStatus::Paid | InvoiceStatus::Uncollectible | InvoiceStatus::Void => true,
+    })?;
     match (subscription.status, latest.status) {
         (SubscriptionStatus::Canceled, _) => None,
-        (_, InvoiceStatus::Draft) => None,
         (_, InvoiceStatus::Paid) => Some(SubscriptionStatus::Active),
         // A first invoice that was never paid leaves nothing to go on with.
         (SubscriptionStatus::Incomplete, _) => None,
         (SubscriptionStatus::Unpaid, InvoiceStatus::Open) => None,
-        (_, InvoiceStatus::Open) if latest.attempted => Some(SubscriptionStatus::PastDue),
-        (_, InvoiceStatus::Open) => None,
+        (_, InvoiceStatus::Open) => Some(SubscriptionStatus::PastDue),
         (_, InvoiceStatus::Uncollectible | InvoiceStatus::Void) => Some(SubscriptionStatus::Active),
+        (_, InvoiceStatus::Draft) => None,
     }
 }

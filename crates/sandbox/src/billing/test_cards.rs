@@ -30,6 +30,7 @@ pub(crate) struct SavedCard {
     pub(crate) what: &'static str,
     brand: &'static str,
     country: &'static str,
+    funding: &'static str,
     charged: Charged,
 }
 
@@ -45,6 +46,7 @@ const fn visa(
         what,
         brand: "visa",
         country: "US",
+        funding: "credit",
         charged,
     }
 }
@@ -59,12 +61,15 @@ const fn declines(
 
 pub(crate) const SAVED_CARDS: &[SavedCard] = &[
     visa("4242424242424242", "visa", "Pays", Charged::Pays),
-    visa(
-        "4000056655665556",
-        "visa_debit",
-        "Pays, another card",
-        Charged::Pays,
-    ),
+    SavedCard {
+        funding: "debit",
+        ..visa(
+            "4000056655665556",
+            "visa_debit",
+            "Pays, debit card",
+            Charged::Pays,
+        )
+    },
     SavedCard {
         brand: "mastercard",
         ..visa(
@@ -163,6 +168,7 @@ pub(crate) fn saved(typed: &str) -> Result<(String, Card), ApiError> {
     if let Some(known) = SAVED_CARDS.iter().find(|known| known.number == number) {
         known.brand.clone_into(&mut card.brand);
         known.country.clone_into(&mut card.country);
+        known.funding.clone_into(&mut card.funding);
         return Ok((number, card));
     }
     match cards::outcome(&number)? {

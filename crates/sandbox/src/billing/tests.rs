@@ -165,3 +165,18 @@ fn a_snapshot_keeps_billing_and_one_from_before_it_is_taken() {
     other.sandbox.restore(old).unwrap();
     assert_eq!(other.sandbox.ledger()["invoices"], json!([]));
 }
+
+#[test]
+fn the_latest_invoice_that_was_tried_decides_how_a_subscription_stands() {
+    let member = Member::new();
+    let old = member.failed(&json!({"times": 0}));
+    let more = format!("subscriptions/{}/prorate", member.subscription);
+    control(&member.town, &more, &json!({"amount": 700}));
+    assert_eq!(member.status(), "past_due", "nobody has tried the second");
+    assert_eq!(member.pay(&old, "").0, 200);
+    assert_eq!(member.status(), "active");
+    let path = format!("subscriptions/{}", member.subscription);
+    control(&member.town, &format!("{path}/fail-renewal"), &json!({}));
+    control(&member.town, &format!("{path}/unpaid"), &json!({}));
+    assert_eq!(member.status(), "unpaid");
+}

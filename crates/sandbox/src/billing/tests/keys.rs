@@ -79,3 +79,25 @@ fn what_the_provider_gets_wrong_is_kept_or_not_as_it_says() {
         assert_eq!(member.charges(&id).0, paid, "{outcome}");
     }
 }
+
+#[test]
+fn while_a_request_is_held_nothing_else_pays_by_the_api() {
+    let member = Member::new();
+    let id = member.failed(&json!({"times": 0}));
+    control(&member.town, "next-pay", &json!({"outcome": "hold"}));
+    assert_eq!(paying_status(&member, &id, "a1"), 504);
+    let (status, body, _) = paying(&member, &id, "a2");
+    assert_eq!(
+        (status, &body["error"]["code"]),
+        (429, &json!("lock_timeout"))
+    );
+    control(&member.town, &format!("invoices/{id}/pay"), &json!({}));
+    let released = control(&member.town, "next-pay/release", &json!({}));
+    assert_eq!(released["status"], 400, "its customer was faster");
+    assert_eq!(member.charges(&id).0, 1);
+}
+
+fn paying_status(member: &Member, invoice: &str, key: &str) -> u16 {
+    let path = format!("/v1/invoices/{invoice}/pay");
+    member.town.keyed(&path, "", key).status().as_u16()
+}
