@@ -9,6 +9,7 @@
 pub mod check;
 mod compose;
 mod draft;
+pub mod dunning;
 mod links;
 pub mod mail;
 mod name;

@@ -12,12 +12,12 @@ use super::budget::{Budget, budget};
 use super::cards;
 use super::debt::{Debt, Ending};
 use super::declines::Class;
-use super::ending::end;
-use super::mail::MailKind;
+use super::ending::{end, status_of};
+use super::mail::{MailKind, kind_for};
 use super::names::attempt_key;
 use super::sight::{FailureSeen, InvoiceStatus, Sight, absorb, ended, judge};
 use super::{
-    Access, Act, Attempt, CaseReason, Consequence, Dunning, LogEvent, Plan, Purpose, Rejection,
+    Access, Act, Attempt, CaseReason, Dunning, LogEvent, Plan, Purpose, Rejection, Status,
     Transition,
 };
 
@@ -120,7 +120,7 @@ pub(super) fn fired_late(
         return Err(Rejection::Stale);
     }
     spend_plan(&mut to);
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     Ok(to
         .about(&errand.invoice_id)
         .told(
@@ -177,7 +177,7 @@ fn look(
         return close(to, invoice_id, ending, now);
     }
     absorb(&mut to, invoice_id, sight, now);
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     let why = verdict_of(&to.after, invoice_id);
     to.told(LogEvent::Looked, why)
 }
@@ -198,7 +198,7 @@ fn charge(
     }
     absorb(&mut to, invoice_id, sight, now);
     if sight.is_processing {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
         if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
             debt.not_before = Some(now + TimeDelta::days(1));
         }
@@ -206,12 +206,7 @@ fn charge(
             .told(LogEvent::RetrySkipped, "a payment is under way")
             .with_result("processing");
     }
-    let blocked = to
-        .after
-        .invoices
-        .get(invoice_id)
-        .is_some_and(|debt| debt.block.is_some());
-    if blocked && row.new_card.is_none() {
+    if is_blocked(&to.after, invoice_id, sight) && row.new_card.is_none() {
         let why = verdict_of(&to.after, invoice_id);
         return skip(to, plan, &why, now);
     }
@@ -224,7 +219,7 @@ fn charge(
         if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
             debt.not_before = Some(until);
         }
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
         return to
             .told(
                 LogEvent::RetrySkipped,
@@ -233,6 +228,17 @@ fn charge(
             .with_result("budget_full");
     }
     claim(to, plan, sight, now)
+}
+
+/// Whether what would be charged is what must not be: the customer may have another card by now.
+fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
+    let debt = row.invoices.get(invoice_id);
+    let Some(block) = debt.and_then(|debt| debt.block.as_ref()) else {
+        return false;
+    };
+    let would_be = sight.card.as_ref().map(|card| &card.payment_method);
+    let differs = |blocked: &String| would_be.is_some_and(|would_be| would_be != blocked);
+    !block.payment_method.as_ref().is_some_and(differs)
 }
 
 /// What the card's network allows, after all that anybody charged to it.
@@ -284,11 +290,38 @@ fn skip(mut to: Transition, plan: &Plan, why: &str, now: DateTime<Utc>) -> Trans
     to = to
         .told(LogEvent::RetrySkipped, why)
         .with_result("not_charged");
-    if plan.purpose == Purpose::Charge {
-        use_up_step(&mut to, &plan.invoice_id, now);
-    }
-    to.consequences.push(Consequence::Plan);
+    spend(&mut to, plan.purpose, &plan.invoice_id, now);
+    to.order_plan();
     to
+}
+
+/// A try is used up: a date of the calendar, or what the new card promised.
+fn spend(to: &mut Transition, purpose: Purpose, invoice_id: &str, now: DateTime<Utc>) {
+    match purpose {
+        Purpose::Charge => use_up_step(to, invoice_id, now),
+        Purpose::ChargeNewCard => {
+            to.after.new_card = None;
+            write_again(to, invoice_id, now);
+        }
+        Purpose::Look => {}
+    }
+}
+
+/// The customer hears that the new card did not help either: with the next date, if there is one.
+fn write_again(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
+    let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
+        return;
+    };
+    debt.mailed_step = None;
+    if debt.exhausted {
+        let kind = match debt.block {
+            Some(_) => kind_for(debt),
+            None => Some(MailKind::Reminder),
+        };
+        if let Some(kind) = kind {
+            to.mail(kind, Some(invoice_id), now);
+        }
+    }
 }
 
 fn resume(
@@ -324,7 +357,7 @@ fn resume(
     }
     if sight.latest_charge == attempt.charge_before {
         to.after.attempt = None;
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
         return Ok(to
             .told(LogEvent::RetrySkipped, "the provider never made the charge")
             .with_result("not_made"));
@@ -369,16 +402,9 @@ fn captured(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transi
     if let Some(card) = to.after.card_pending.take() {
         to.after.new_card = Some(card);
     }
-    if to
-        .after
-        .open_debts()
-        .iter()
-        .all(|(_, debt)| !debt.exhausted)
-    {
-        access::set(&mut to, Access::Granted);
-    }
+    restore(&mut to);
     if to.after.current().is_some() {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to.told(LogEvent::RetrySucceeded, format!("key {}", attempt.key))
         .with_result("captured")
@@ -412,13 +438,11 @@ fn declined(
         debt.known = false;
     }
     let pending = to.after.card_pending.take();
-    if attempt.purpose == Purpose::Charge {
-        use_up_step(&mut to, invoice_id, now);
-    }
+    spend(&mut to, attempt.purpose, invoice_id, now);
     if let Some(card) = pending {
         cards::take(&mut to, card);
     } else {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to
 }
@@ -437,12 +461,17 @@ fn overtaken(
     match ended(sight, Ending::PaidByCustomer).filter(|_| is_open) {
         Some(ending) => close(to, invoice_id, ending, now),
         None => {
-            to.consequences.push(Consequence::Plan);
-            to.told(
-                LogEvent::RetrySkipped,
-                "the provider says that it is not open",
-            )
-            .with_result("overtaken")
+            to = to
+                .told(
+                    LogEvent::RetrySkipped,
+                    "the provider says that it is not open",
+                )
+                .with_result("overtaken");
+            if is_open {
+                spend(&mut to, attempt.purpose, invoice_id, now);
+            }
+            to.order_plan();
+            to
         }
     }
 }
@@ -454,12 +483,8 @@ fn refused(mut to: Transition, attempt: &Attempt, code: String, now: DateTime<Ut
         .told(LogEvent::RetryFailed, "refused, which is no decline")
         .with_result(code);
     to.open_case(CaseReason::ChargeRefused, Some(&attempt.invoice_id), now);
-    if attempt.purpose == Purpose::Charge {
-        use_up_step(&mut to, &attempt.invoice_id, now);
-    } else {
-        to.after.new_card = None;
-    }
-    to.consequences.push(Consequence::Plan);
+    spend(&mut to, attempt.purpose, &attempt.invoice_id, now);
+    to.order_plan();
     to
 }
 
@@ -483,25 +508,25 @@ fn unanswered(
     if is_old && result != "processing" && !row.cases.contains_key(&CaseReason::ChargeUnanswered) {
         to.open_case(CaseReason::ChargeUnanswered, Some(&attempt.invoice_id), now);
     }
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     to
 }
 
 fn close(mut to: Transition, invoice_id: &str, ending: Ending, now: DateTime<Utc>) -> Transition {
     end(&mut to, invoice_id, ending, now);
-    if to
-        .after
-        .open_debts()
-        .iter()
-        .all(|(_, debt)| !debt.exhausted)
-    {
-        access::set(&mut to, Access::Granted);
-    }
+    restore(&mut to);
     if to.after.current().is_some() {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to.told(LogEvent::InvoiceEnded, "read from the live invoice")
         .with_result(ending.as_str())
+}
+
+/// Access comes back once no open invoice stands against it.
+fn restore(to: &mut Transition) {
+    if status_of(&to.after) != Status::Paused {
+        access::set(to, Access::Granted);
+    }
 }
 
 /// One date of the calendar is used up; after the last one access is paused.

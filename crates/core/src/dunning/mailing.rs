@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::mail::{MailKind, MailState, NoMail, facts};
-use super::{CaseReason, Dunning, LogEvent, MailNote, Rejection, Transition};
+use super::{CaseReason, Dunning, LogEvent, MailNote, Rejection, Status, Transition};
 
 /// How long its holder has for a mail: three times the mailer's time-out.
 const CLAIM: TimeDelta = TimeDelta::seconds(90);
@@ -150,9 +150,14 @@ pub(super) fn ask_for_link(
     no: u32,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
-    let Some((invoice_id, _)) = row.current() else {
+    // Who has left is not written to about money, whatever is still open.
+    let current = row.current().filter(|_| row.status != Status::Cancelled);
+    let Some((invoice_id, _)) = current else {
         return Err(Rejection::Nothing);
     };
+    if row.status == Status::Cancelled {
+        return Err(Rejection::Nothing);
+    }
     // Once for each link that was sent: whoever holds an old one can't flood the customer.
     if row.link.asked || no > row.link.no {
         return Err(Rejection::Already);

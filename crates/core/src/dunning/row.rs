@@ -207,6 +207,7 @@ impl Dunning {
             status: self.status,
             access: self.access,
             access_by: self.access_by,
+            paused_at: self.paused_at,
         }
     }
 
@@ -260,7 +261,9 @@ impl Dunning {
 
     /// When to remind a paused customer next.
     pub fn reping_at(&self) -> Option<DateTime<Utc>> {
-        let reminds = self.status == Status::Paused && self.repings < self.terms.repings_max;
+        let reminds = self.status == Status::Paused
+            && self.current().is_some()
+            && self.repings < self.terms.repings_max;
         let days = i64::from(self.terms.reping_every_days) * (i64::from(self.repings) + 1);
         let paused_at = self.paused_at.filter(|_| reminds)?;
         Some(paused_at + TimeDelta::days(days))
@@ -268,9 +271,8 @@ impl Dunning {
 
     /// When nothing more is done of ourselves about what is still open.
     pub fn horizon(&self) -> Option<DateTime<Utc>> {
-        let entered = self
-            .entered_dunning_at
-            .filter(|_| self.current().is_some())?;
+        let follows = self.current().is_some() && self.status != Status::Cancelled;
+        let entered = self.entered_dunning_at.filter(|_| follows)?;
         Some(entered + TimeDelta::days(i64::from(self.terms.abandon_after_days)))
     }
 }

@@ -54,6 +54,12 @@ pub fn ended_invoice_key(invoice_id: &str) -> String {
     format!("invoice#{invoice_id}")
 }
 
+/// The key of the note that a subscription has ended, made when nothing was known of it: the failure
+/// of one of its invoices may be reported later.
+pub fn ended_subscription_key(subscription_id: &str) -> String {
+    format!("subscription#{subscription_id}")
+}
+
 /// The key of the one mail that a customer gets on a day.
 pub fn mail_of_day_key(customer_id: &str, day: NaiveDate) -> String {
     format!("mail#{customer_id}#{day}")

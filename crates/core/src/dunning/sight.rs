@@ -166,7 +166,7 @@ fn entered(
     };
     after.invoices.insert(report.invoice_id.clone(), debt);
     super::ending::prune(after);
-    to.consequences.push(super::Consequence::Plan);
+    to.order_plan();
     to.about(&report.invoice_id)
         .told(LogEvent::ChargeFailed, "reported by the provider")
 }
@@ -206,7 +206,7 @@ pub(super) fn action_required(
         debt.mailed_step = None;
     }
     to.drop_plan();
-    to.consequences.push(super::Consequence::Plan);
+    to.order_plan();
     Ok(to.told(LogEvent::ChargeFailed, "the bank asks for approval"))
 }
 

@@ -73,8 +73,8 @@ fn only_read_the_envelope(bencher: Bencher<'_, '_>) {
 
 fn step(webhook: &Webhook, booking: &Booking, body: &[u8]) -> Step {
     let event = Event::read(body).expect("it is an event");
-    match event
-        .meaning(body, false, None)
+    match webhook
+        .meaning(&event, body)
         .expect("its object is a session")
     {
         Meaning::Order(order) => webhook.step(&event, &order, &Known::default(), booking, now()),

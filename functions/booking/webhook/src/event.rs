@@ -1,42 +1,25 @@
 //! The provider's event, as far as we read it, and what it orders.
 
-use chrono::{DateTime, Utc};
 use lambda_kit::Problem;
 use paidonce_core::booking::{Command, Payment};
 use paidonce_core::money::Money;
 use paidonce_core::payment::Outcome;
+use provider_events::{Door, NotForUs, id_of};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::report::Report;
 
-/// Longer ids than this are not the provider's.
-const ID_BYTES_MAX: usize = 255;
 /// Our booking ids: `bkg_` and a ULID.
 const BOOKING_ID_BYTES: usize = 30;
 
-/// One event. Fields that we don't know are left alone.
-#[derive(Debug, Deserialize)]
-pub struct Event {
-    pub id: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    created: i64,
-    livemode: bool,
-    api_version: Option<String>,
-    account: Option<String>,
-    data: Data,
-}
-
-#[derive(Debug, Deserialize)]
-struct Data {
-    object: Session,
-}
+/// An event whose object is read as a session.
+pub type Event = provider_events::Event<Session>;
 
 /// The object as far as we read it, in one pass with the event. Objects of other types are read so
 /// too, and other products may leave anything here: a field may be of any kind until it is needed.
 #[derive(Debug, Deserialize)]
-struct Session {
+pub struct Session {
     id: Option<Value>,
     client_reference_id: Option<Value>,
     metadata: Option<Value>,
@@ -78,13 +61,6 @@ enum Family {
     Report,
 }
 
-/// The release train of an API version such as `2026-07-29.dahlia`.
-pub fn train(api_version: &str) -> &str {
-    api_version
-        .split_once('.')
-        .map_or(api_version, |(_, train)| train)
-}
-
 fn family(kind: &str) -> Option<Family> {
     match kind {
         "checkout.session.completed"
@@ -103,107 +79,79 @@ fn family(kind: &str) -> Option<Family> {
     }
 }
 
-impl Event {
-    /// Reads an event from bytes that were verified.
-    ///
-    /// # Errors
-    /// A 400: what is signed and still not an event will not become one.
-    pub fn read(body: &[u8]) -> Result<Self, Problem> {
-        let event: Self = serde_json::from_slice(body)
-            .map_err(|_| Problem::new(400, "not_an_event", "The body is not an event."))?;
-        if event.id.is_empty() || event.id.len() > ID_BYTES_MAX {
-            return Err(Problem::new(400, "not_an_event", "The event has no id."));
-        }
-        Ok(event)
+/// Says what an event is to us. `body` is what it was read from: a report is read from it once more,
+/// by its own shape.
+///
+/// # Errors
+/// A 400 for an object that is not what its type says; a 500 for a report of money that can't be
+/// read, so that it is sent again.
+pub fn meaning(event: &Event, body: &[u8], door: &Door) -> Result<Meaning, Problem> {
+    let Some(family) = family(&event.kind) else {
+        return Ok(Meaning::OtherType);
+    };
+    match door.not_for_us(event) {
+        Some(NotForUs::WrongMode) => return Ok(Meaning::NotForUs(Outcome::WrongMode)),
+        Some(NotForUs::ForeignAccount) => return Ok(Meaning::NotForUs(Outcome::ForeignAccount)),
+        None => {}
     }
-
-    pub fn train(&self) -> Option<&str> {
-        self.api_version.as_deref().map(train)
+    match family {
+        Family::Session => session_meaning(event),
+        Family::Report => Ok(match Report::read(&event.kind, body)? {
+            Some(report) => Meaning::Report(Box::new(report)),
+            // Without a payment it is nothing that we made.
+            None => Meaning::OtherProduct,
+        }),
     }
+}
 
-    pub fn created(&self) -> DateTime<Utc> {
-        DateTime::from_timestamp(self.created, 0).unwrap_or_default()
-    }
+fn session_meaning(event: &Event) -> Result<Meaning, Problem> {
+    let session = &event.data.object;
+    let Some(session_id) = text(&session.id) else {
+        let detail = "The event's object is not a session.";
+        return Err(Problem::new(400, "not_an_event", detail));
+    };
+    let Some(booking_id) = session.booking_id() else {
+        return Ok(Meaning::OtherProduct);
+    };
+    Ok(Meaning::Order(Box::new(order(
+        event, session, session_id, booking_id,
+    ))))
+}
 
-    /// Says what the event is to a deployment of this mode and account. `body` is what it was read
-    /// from: a report is read from it once more, by its own shape.
-    ///
-    /// # Errors
-    /// A 400 for an object that is not what its type says; a 500 for a report of money that can't be
-    /// read, so that it is sent again.
-    pub fn meaning(
-        &self,
-        body: &[u8],
-        livemode: bool,
-        account: Option<&str>,
-    ) -> Result<Meaning, Problem> {
-        let Some(family) = family(&self.kind) else {
-            return Ok(Meaning::OtherType);
-        };
-        if self.livemode != livemode {
-            return Ok(Meaning::NotForUs(Outcome::WrongMode));
-        }
-        if self.account.is_some() && self.account.as_deref() != account {
-            return Ok(Meaning::NotForUs(Outcome::ForeignAccount));
-        }
-        match family {
-            Family::Session => self.session_meaning(),
-            Family::Report => Ok(match Report::read(&self.kind, body)? {
-                Some(report) => Meaning::Report(Box::new(report)),
-                // Without a payment it is nothing that we made.
-                None => Meaning::OtherProduct,
-            }),
-        }
-    }
-
-    fn session_meaning(&self) -> Result<Meaning, Problem> {
-        let session = &self.data.object;
-        let Some(session_id) = text(&session.id) else {
-            let detail = "The event's object is not a session.";
-            return Err(Problem::new(400, "not_an_event", detail));
-        };
-        let Some(booking_id) = session.booking_id() else {
-            return Ok(Meaning::OtherProduct);
-        };
-        Ok(Meaning::Order(Box::new(
-            self.order(session, session_id, booking_id),
-        )))
-    }
-
-    fn order(&self, session: &Session, session_id: &str, booking_id: String) -> PaymentOrder {
-        let payment_ref = session.payment_ref().unwrap_or(session_id).to_owned();
-        let payment_status = text(&session.payment_status);
-        let collected = payment_status == Some("paid")
-            || self.kind == "checkout.session.async_payment_succeeded";
-        // What was not collected has no amount, so that it can't be taken for the deposit.
-        let amount = session.amount().filter(|_| collected);
-        let command = match (self.kind.as_str(), payment_status) {
-            ("checkout.session.expired", _) => Command::CloseSession {
-                session_id: session_id.to_owned(),
-            },
-            ("checkout.session.async_payment_failed", _) => Command::FailFunds {
-                payment_ref: payment_ref.clone(),
-            },
-            ("checkout.session.completed", Some("unpaid"))
-            | ("payment_intent.partially_funded", _) => Command::AwaitFunds {
+fn order(event: &Event, session: &Session, session_id: &str, booking_id: String) -> PaymentOrder {
+    let payment_ref = session.payment_ref().unwrap_or(session_id).to_owned();
+    let payment_status = text(&session.payment_status);
+    let collected =
+        payment_status == Some("paid") || event.kind == "checkout.session.async_payment_succeeded";
+    // What was not collected has no amount, so that it can't be taken for the deposit.
+    let amount = session.amount().filter(|_| collected);
+    let command = match (event.kind.as_str(), payment_status) {
+        ("checkout.session.expired", _) => Command::CloseSession {
+            session_id: session_id.to_owned(),
+        },
+        ("checkout.session.async_payment_failed", _) => Command::FailFunds {
+            payment_ref: payment_ref.clone(),
+        },
+        ("checkout.session.completed", Some("unpaid")) | ("payment_intent.partially_funded", _) => {
+            Command::AwaitFunds {
                 payment_ref: payment_ref.clone(),
                 collected: false,
-            },
-            _ => Command::ReceivePayment(Payment {
-                payment_ref: payment_ref.clone(),
-                session_id: session_id.to_owned(),
-                amount,
-                paid_at: self.created(),
-                hold_again: None,
-            }),
-        };
-        PaymentOrder {
-            booking_id,
-            session_id: session_id.to_owned(),
-            payment_ref,
-            amount,
-            command,
+            }
         }
+        _ => Command::ReceivePayment(Payment {
+            payment_ref: payment_ref.clone(),
+            session_id: session_id.to_owned(),
+            amount,
+            paid_at: event.created(),
+            hold_again: None,
+        }),
+    };
+    PaymentOrder {
+        booking_id,
+        session_id: session_id.to_owned(),
+        payment_ref,
+        amount,
+        command,
     }
 }
 
@@ -237,15 +185,6 @@ impl Session {
     fn amount(&self) -> Option<Money> {
         let minor = self.amount_total.as_ref()?.as_i64()?;
         Money::from_stripe(minor, text(&self.currency)?).ok()
-    }
-}
-
-/// The id of an object that is named or expanded.
-pub(crate) fn id_of(value: &Value) -> Option<&str> {
-    match value {
-        Value::String(id) => Some(id.as_str()),
-        Value::Object(object) => object.get("id").and_then(Value::as_str),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     }
 }
 

@@ -16,33 +16,25 @@ mod ledger;
 mod money;
 pub mod report;
 
-use std::sync::Arc;
-
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
 use lambda_kit::{
-    ConfigError, Entropy, Failure, Function, Problem, Reply, Request, SecretCache, SecretVersions,
-    Setup, count, serve,
+    ConfigError, Entropy, Failure, Function, Problem, Reply, Request, Setup, count, serve,
 };
 use paidonce_core::booking_step::Tables;
 use paidonce_core::calendar::Calendar;
-use paidonce_core::signature::{SignatureError, verify};
 use paidonce_core::venue::{BUILT_IN, Venue};
+use provider_events::Door;
 use serde_json::{Value, json};
 
 use crate::event::{Event, Meaning};
+
+pub use provider_events::BODY_BYTES_MAX;
 
 #[doc(hidden)]
 pub use crate::again::Again;
 #[doc(hidden)]
 pub use crate::deposit::Known;
-
-/// The largest body that is read, in bytes.
-pub const BODY_BYTES_MAX: usize = 256 * 1024;
-
-/// How the provider's signing secrets start. What stands there before the first real one was set
-/// stays the previous version for a while, and is no secret.
-const SECRET_PREFIX: &str = "whsec_";
 
 pub struct Webhook {
     dynamodb: Client,
@@ -50,11 +42,7 @@ pub struct Webhook {
     payments_table: String,
     calendar: Calendar,
     venue: Venue,
-    signing: SecretCache,
-    livemode: bool,
-    account: Option<String>,
-    /// The provider's release train, such as `dahlia`.
-    train: String,
+    door: Door,
     entropy: Entropy,
 }
 
@@ -65,7 +53,6 @@ impl Function for Webhook {
         let environment = &setup.environment;
         let venue = environment.optional("VENUE");
         let venue = Venue::from_json(venue.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
-        let api_version = environment.text("PROVIDER_API_VERSION");
         let tables = Tables {
             slots: environment.text("SLOTS_TABLE"),
             cashier_queue: environment.text("CASHIER_QUEUE"),
@@ -78,10 +65,7 @@ impl Function for Webhook {
             dynamodb,
             tables,
             payments_table: environment.text("PAYMENTS_TABLE"),
-            signing: SecretCache::new(&setup.aws, environment.text("SIGNING_SECRET")),
-            livemode: environment.parsed("LIVEMODE", true),
-            account: environment.optional("PROVIDER_ACCOUNT"),
-            train: event::train(&api_version).to_owned(),
+            door: Door::new(setup, Self::NAME),
             entropy: setup.entropy.clone(),
         })
     }
@@ -94,24 +78,13 @@ impl Function for Webhook {
 
 impl Webhook {
     async fn respond(&self, request: &Request, now: DateTime<Utc>) -> Result<Reply, Failure> {
-        if request.method != "POST" {
-            return Err(Problem::new(405, "post_only", "Events are posted here.").into());
-        }
-        // Nobody signs nothing: this costs no look at the secret.
-        if request.body.is_empty() {
-            return Err(Problem::new(400, "not_an_event", "The body is empty.").into());
-        }
-        self.verified(request, now).await?;
+        self.door.verified(request, now).await?;
         let event = Event::read(&request.body)?;
-        if event.train() != Some(&self.train) {
-            count(Self::NAME, "api_version_mismatch", 1);
-        }
-        let meaning = event
-            .meaning(&request.body, self.livemode, self.account.as_deref())
-            .inspect_err(|problem| {
-                count(Self::NAME, "event_unreadable", 1);
-                tracing::error!(event.id = %event.id, code = problem.code, "Event `{}` can't be read", event.id);
-            })?;
+        self.door.note_train(&event);
+        let meaning = self.meaning(&event, &request.body).inspect_err(|problem| {
+            count(Self::NAME, "event_unreadable", 1);
+            tracing::error!(event.id = %event.id, code = problem.code, "Event `{}` can't be read", event.id);
+        })?;
         match meaning {
             Meaning::OtherType => count(Self::NAME, "event_ignored", 1),
             Meaning::OtherProduct => count(Self::NAME, "foreign_object", 1),
@@ -122,35 +95,12 @@ impl Webhook {
         Ok(Reply::json(200, &json!({"received": true})))
     }
 
-    /// Checks the signature over the raw bytes, against every active secret.
-    async fn verified(&self, request: &Request, now: DateTime<Utc>) -> Result<(), Failure> {
-        let header = request.header("stripe-signature").unwrap_or_default();
-        let secrets = self.signing.get(now).await?;
-        let mut verdict = check(header, request, &secrets, now);
-        if verdict == Err(SignatureError::Mismatch) {
-            // The secret may just have been rolled.
-            let secrets = self.signing.refreshed(now).await?;
-            verdict = check(header, request, &secrets, now);
-        }
-        match verdict {
-            Ok(()) => Ok(()),
-            Err(SignatureError::NoSecret) => Err(Arc::new(SignatureError::NoSecret).into()),
-            Err(error) => {
-                count(Self::NAME, "signature_fail", 1);
-                tracing::warn!(%error, "Refused an event: {error}");
-                Err(Problem::new(400, "bad_signature", "The signature does not fit.").into())
-            }
-        }
+    /// What an event is to this deployment. Public for the benchmark alone.
+    ///
+    /// # Errors
+    /// As [`event::meaning`].
+    #[doc(hidden)]
+    pub fn meaning(&self, event: &Event, body: &[u8]) -> Result<Meaning, Problem> {
+        event::meaning(event, body, &self.door)
     }
-}
-
-fn check(
-    header: &str,
-    request: &Request,
-    secrets: &SecretVersions,
-    now: DateTime<Utc>,
-) -> Result<(), SignatureError> {
-    let usable = |secret: &&str| secret.starts_with(SECRET_PREFIX);
-    let secrets: Vec<&str> = secrets.all().filter(usable).collect();
-    verify(header, &request.body, &secrets, now).map(|_| ())
 }

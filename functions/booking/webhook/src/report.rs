@@ -5,11 +5,12 @@ use lambda_kit::Problem;
 use paidonce_core::dispute::{Dispute, DisputeStatus};
 use paidonce_core::money::Money;
 use paidonce_core::refund::{Command, RefundReport, RefundStatus};
+use provider_events::id_of;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::event::{id_of, our_booking_id};
+use crate::event::our_booking_id;
 
 /// A report about one payment.
 #[derive(Clone, Debug)]
