@@ -14,6 +14,8 @@ static STARTED: Once = Once::new();
 /// an invocation failed, as the functions' own runtime logs it when it is deployed.
 const FILTER: &str = "info,bdc_intake=debug,bdc_webhook=debug,bdc_cashier=debug,bdc_composer=debug,\
     bdc_release_sweep=debug,bdc_settle_sweep=debug,bdc_escalator=debug,bdc_optout=debug,relay=debug,\
+    dunr_webhook=debug,dunr_scheduler=debug,dunr_retrier=debug,dunr_mailer=debug,\
+    dunr_gatekeeper=debug,dunr_portal=debug,dunr_feedback=debug,dunr_sweep=debug,dunr_summary=debug,\
     lambda_kit=debug,paidonce_core=debug,provider=debug,copywriter=debug,\
     local_cloud=debug";
 

@@ -19,7 +19,7 @@ use crate::name::safe_name;
 pub use draft::{check_opening, draft_opening, is_opened_by_model};
 pub use letter::{Letter, letter, team_letter};
 pub use opening::{Opening, TemplateError, opening, plain_opening};
-pub use plain::{BUILT_IN_BRIEF, built_in_template};
+pub use plain::{BUILT_IN_BRIEF, CUSTOMERS_KINDS, built_in_files, built_in_template};
 
 /// Everything that a mail may say. `Debug` shows its kind only: the links in it are keys.
 #[derive(Clone, PartialEq, Eq)]

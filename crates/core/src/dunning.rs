@@ -468,7 +468,8 @@ impl Transition {
         let is_gone = planned_for
             .is_some_and(|id| !after.invoices.get(&id).is_some_and(Debt::is_open))
             && after.attempt.is_none();
-        if is_gone || after.status == Status::Cancelled {
+        let is_over = self.after.status == Status::Cancelled && self.after.attempt.is_none();
+        if is_gone || is_over {
             self.drop_plan();
         }
         if self.after.wants_plan() && !before.wants_plan() && self.act == Act::Nothing {

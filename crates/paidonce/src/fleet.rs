@@ -122,6 +122,7 @@ impl Fleet {
         let cloud = LocalCloud::from_template(TEMPLATE, cloud_options)?;
         if is_new {
             set_local_secrets(&cloud);
+            put_local_assets(&cloud)?;
         }
         let sandbox = sandbox_for(&cloud, &options.base_url, &parameters, options.seed);
         let fleet = Self {
@@ -151,6 +152,13 @@ impl Fleet {
         self.cloud.install::<bdc_escalator::Escalator>()?;
         self.cloud.install::<bdc_optout::Optout>()?;
         self.cloud.install_as::<relay::Relay>("bdc-relay")?;
+        self.cloud.install::<dunr_webhook::Webhook>()?;
+        self.cloud.install::<dunr_scheduler::Scheduler>()?;
+        self.cloud.install::<dunr_retrier::Retrier>()?;
+        self.cloud.install::<dunr_mailer::Mailer>()?;
+        self.cloud.install::<dunr_portal::Portal>()?;
+        self.cloud.install::<dunr_feedback::Feedback>()?;
+        self.cloud.install::<dunr_sweep::Sweep>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
 

@@ -17,9 +17,9 @@ const BRIEF_LETTERS_MAX: usize = 2000;
 
 const SYSTEM_PROMPT: &str = "\
 You word the beginning of a business's mails to its subscribers about a payment that did not go \
-through. You get one JSON object. Its fields \"subject\" and \"opening\" would do; answer with a \
-better wording of both in English, and with nothing else: the subject on the first line, then an \
-empty line, then the opening as one paragraph of two or three sentences, at most 400 characters. \
+through. You get one JSON object. Its field \"plain\" is a subject and an opening that would do; \
+answer with a better wording of both in English, and with nothing else: the subject on the first \
+line, then an empty line, then the opening as one paragraph of two or three sentences, at most 400 characters. \
 No greeting, no sign-off, no quotation marks, no explanation.\n\
 Copy the values of business, product, amount and next_charge letter by letter wherever you use them. \
 Add no other number, amount, date, time, link, address, reason, threat or promise: the mail says \
@@ -141,8 +141,7 @@ pub async fn draft_opening(
         "name": facts.safe_name(),
         "amount": facts.amount,
         "next_charge": facts.next_charge,
-        "subject": plain.subject,
-        "opening": plain.words.join(" "),
+        "plain": format!("{}\n\n{}", plain.subject, plain.words.join(" ")),
     });
     ask(client, model_id, &system, question.to_string(), TOKENS_MAX).await
 }

@@ -28,3 +28,29 @@ pub fn built_in_template(kind: MailKind) -> &'static str {
         MailKind::Team(_) => "",
     }
 }
+
+/// All that is compiled in, by the keys that it has in an operator's bucket.
+pub fn built_in_files() -> Vec<(String, &'static str)> {
+    let kinds = CUSTOMERS_KINDS.into_iter();
+    let templates = kinds.map(|kind| {
+        let key = format!("templates/{}.txt", kind.as_str());
+        (key, built_in_template(kind))
+    });
+    let others = [
+        ("templates/frame.html".to_owned(), BUILT_IN_FRAME),
+        ("brief.txt".to_owned(), BUILT_IN_BRIEF),
+    ];
+    templates.chain(others).collect()
+}
+
+/// The kinds of mails that go to a customer.
+pub const CUSTOMERS_KINDS: [MailKind; 8] = [
+    MailKind::Failed,
+    MailKind::NewCard,
+    MailKind::Approve,
+    MailKind::PayByHand,
+    MailKind::Paused,
+    MailKind::Reminder,
+    MailKind::FreshLink,
+    MailKind::Receipt,
+];

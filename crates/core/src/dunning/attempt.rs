@@ -30,6 +30,11 @@ const KEY_VALID_FOR: TimeDelta = TimeDelta::hours(23);
 const RESENDS_MAX: u32 = 2;
 /// After this long without an answer a person hears of it.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(24);
+/// How long after a claim the provider may still be about to make its charge: while it may, that
+/// there is none says nothing.
+const MADE_WITHIN: TimeDelta = TimeDelta::minutes(30);
+/// How long an invoice rests that could not be charged for a reason that may pass.
+const REST: TimeDelta = TimeDelta::days(1);
 /// How long a card rests whose charges could not be counted.
 const UNCOUNTED_WAIT: TimeDelta = TimeDelta::days(1);
 /// A schedule fires within its minute.
@@ -63,7 +68,7 @@ pub enum Outcome {
     Captured,
     /// It is on its way, for days.
     Processing,
-    Declined(FailureSeen),
+    Declined(Box<FailureSeen>),
     /// The invoice was not open any more, and this is how it stands.
     NotOpen(Box<Sight>),
     /// Less than the provider takes.
@@ -140,7 +145,7 @@ pub(super) fn fire(
     let errand = errand(row, n, now)?;
     let mut to = to.about(&errand.invoice_id);
     match (errand.kind, &row.attempt) {
-        (ErrandKind::Resume, Some(attempt)) => resume(to, attempt.clone(), sight, now),
+        (ErrandKind::Resume, Some(attempt)) => resume(to, n, attempt.clone(), sight, now),
         (ErrandKind::Resume, None) | (ErrandKind::TooLate, _) => Err(Rejection::Stale),
         (ErrandKind::Look, _) => {
             spend_plan(&mut to);
@@ -198,36 +203,42 @@ fn charge(
     }
     absorb(&mut to, invoice_id, sight, now);
     if sight.is_processing {
-        to.order_plan();
-        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
-            debt.not_before = Some(now + TimeDelta::days(1));
-        }
-        return to
-            .told(LogEvent::RetrySkipped, "a payment is under way")
+        return put_off(to, invoice_id, now + REST, "a payment is under way")
             .with_result("processing");
     }
-    if is_blocked(&to.after, invoice_id, sight) && row.new_card.is_none() {
+    if is_blocked(&to.after, invoice_id, sight) {
         let why = verdict_of(&to.after, invoice_id);
         return skip(to, plan, &why, now);
     }
-    if let Budget::Full {
-        until,
-        rule,
-        edition,
-    } = budget_of(sight, now)
-    {
-        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
-            debt.not_before = Some(until);
-        }
-        to.order_plan();
-        return to
-            .told(
-                LogEvent::RetrySkipped,
-                format!("{rule} (budgets {edition})"),
-            )
-            .with_result("budget_full");
+    let debt = to.after.invoices.get(invoice_id);
+    let advised = debt.and_then(|debt| debt.not_before);
+    if let Some(until) = advised.filter(|until| now + EARLY_MAX < *until) {
+        let why = verdict_of(&to.after, invoice_id);
+        return put_off(to, invoice_id, until, &why).with_result("advised_to_wait");
     }
-    claim(to, plan, sight, now)
+    match budget_of(sight, now) {
+        Budget::Room => claim(to, plan, sight, now),
+        Budget::Full {
+            until,
+            rule,
+            edition,
+        } => put_off(
+            to,
+            invoice_id,
+            until,
+            &format!("{rule} (budgets {edition})"),
+        )
+        .with_result("budget_full"),
+    }
+}
+
+/// Another day, at no cost of a date.
+fn put_off(mut to: Transition, invoice_id: &str, until: DateTime<Utc>, why: &str) -> Transition {
+    if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+        debt.not_before = Some(until);
+    }
+    to.order_plan();
+    to.told(LogEvent::RetrySkipped, why)
 }
 
 /// Whether what would be charged is what must not be: the customer may have another card by now.
@@ -326,6 +337,7 @@ fn write_again(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
 
 fn resume(
     mut to: Transition,
+    n: u32,
     attempt: Attempt,
     sight: &Sight,
     now: DateTime<Utc>,
@@ -334,10 +346,11 @@ fn resume(
     spend_plan(&mut to);
     to.attempt_no = Some(attempt.n);
     let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
-    let same = sight.amount == attempt.amount || sight.status == InvoiceStatus::Paid;
-    if is_young && same && !sight.is_processing {
+    if is_young && may_ask_again(&to.after, &attempt, sight) {
         let again = Attempt {
             lease_until: now + LEASE,
+            // The schedule that brought us here takes over again if this run crashes.
+            plan_no: n,
             ..attempt
         };
         to.after.attempt = Some(again.clone());
@@ -356,16 +369,31 @@ fn resume(
         return Ok(close(to, invoice_id, ending, now));
     }
     if sight.latest_charge == attempt.charge_before {
+        if now - attempt.claimed_at < MADE_WITHIN {
+            return Ok(unanswered(&row, to, &attempt, "unanswered", now));
+        }
         to.after.attempt = None;
-        to.order_plan();
-        return Ok(to
-            .told(LogEvent::RetrySkipped, "the provider never made the charge")
-            .with_result("not_made"));
+        let why = "the provider never made the charge";
+        return Ok(put_off(to, invoice_id, now + REST, why).with_result("not_made"));
     }
     Ok(match &sight.failure {
         Some(failure) => declined(to, &attempt, failure, now),
         None => unanswered(&row, to, &attempt, "unanswered", now),
     })
+}
+
+/// Whether asking once more under the same key can do no harm, even if the first request never
+/// arrived: the charge is still wanted, or the invoice is paid and the answer only says by whom.
+fn may_ask_again(row: &Dunning, attempt: &Attempt, sight: &Sight) -> bool {
+    let debt = row.invoices.get(&attempt.invoice_id);
+    let is_wanted = row.status != Status::Cancelled && debt.is_some_and(Debt::is_open);
+    match sight.status {
+        InvoiceStatus::Paid => true,
+        InvoiceStatus::Open => is_wanted && !sight.is_processing && sight.amount == attempt.amount,
+        // The provider would still take the money, but nobody wants it any more.
+        InvoiceStatus::Uncollectible => false,
+        InvoiceStatus::Draft | InvoiceStatus::Void => false,
+    }
 }
 
 pub(super) fn settle(

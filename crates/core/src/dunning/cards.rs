@@ -26,6 +26,14 @@ pub(super) fn reported(
     if !renewed && (is_charged || has_failed) {
         return Err(Rejection::Already);
     }
+    let was_tried = row
+        .open_debts()
+        .iter()
+        .any(|(_, debt)| debt.failed_with.as_ref() == given);
+    // The customer did not choose it for this subscription: it may be there for another.
+    if renewed && !(is_charged || has_failed || was_tried) {
+        return Err(Rejection::Nothing);
+    }
     to = to.told(LogEvent::CardUpdated, "reported by the provider");
     if row.attempt.is_some() {
         // It waits for the charge that is in flight, and then gets a number and a key of its own.
@@ -49,4 +57,75 @@ pub(super) fn take(to: &mut Transition, payment_method: String) {
     }
     to.drop_plan();
     to.order_plan();
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+    use crate::dunning::debt::Block;
+    use crate::dunning::declines::{Class, Wording};
+    use crate::dunning::policy::{BUILT_IN, Policy};
+    use crate::dunning::{Command, InvoiceReport, decide};
+    use crate::money::Money;
+
+    const NOW: DateTime<Utc> = DateTime::<Utc>::UNIX_EPOCH;
+
+    /// A subscription whose card is blocked.
+    fn blocked(payment_method: &str) -> Dunning {
+        let terms = Policy::from_json(BUILT_IN).unwrap().terms;
+        let row = Dunning::new("sub_1", "cus_1", terms.clone(), NOW);
+        let report = InvoiceReport {
+            invoice_id: "in_1".to_owned(),
+            amount: Money::from_stripe(2000, "gbp").unwrap(),
+            created: NOW,
+            reported_at: NOW,
+            hosted_url: None,
+            provider_retries_at: None,
+            email: None,
+            second_email: None,
+            name: None,
+        };
+        let failed = Command::ReportFailed {
+            report,
+            terms: Box::new(terms),
+        };
+        let mut row = decide(&row, failed, NOW).unwrap().after;
+        row.invoices.get_mut("in_1").unwrap().block = Some(Block {
+            class: Class::Hard,
+            wording: Wording::Plain,
+            payment_method: Some(payment_method.to_owned()),
+        });
+        row
+    }
+
+    fn renewal(payment_method: &str) -> Command {
+        Command::ReportCard {
+            payment_method: payment_method.to_owned(),
+            renewed: true,
+        }
+    }
+
+    #[test]
+    fn a_card_that_failed_is_charged_again_once_it_was_renewed() {
+        let to = decide(&blocked("pm_1"), renewal("pm_1"), NOW).unwrap();
+        assert_eq!(to.after.new_card.as_deref(), Some("pm_1"));
+    }
+
+    #[test]
+    fn a_card_with_too_little_on_it_is_charged_again_once_it_was_renewed() {
+        let mut row = blocked("pm_1");
+        let debt = row.invoices.get_mut("in_1").unwrap();
+        debt.block = None;
+        debt.failed_with = Some("pm_1".to_owned());
+        let to = decide(&row, renewal("pm_1"), NOW).unwrap();
+        assert_eq!(to.after.new_card.as_deref(), Some("pm_1"));
+    }
+
+    #[test]
+    fn a_renewal_of_another_card_of_the_customer_is_no_choice_of_it() {
+        let answer = decide(&blocked("pm_1"), renewal("pm_2"), NOW);
+        assert_eq!(answer.err(), Some(Rejection::Nothing));
+    }
 }

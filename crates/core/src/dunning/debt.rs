@@ -11,6 +11,9 @@ use crate::money::Money;
 pub struct Debt {
     /// What is open, as the provider last said.
     pub amount: Money,
+    /// As of when, to the second: an event that was made before is no news.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<DateTime<Utc>>,
     /// When the provider made the invoice.
     pub created: DateTime<Utc>,
     /// When the first charge failed.
@@ -35,12 +38,18 @@ pub struct Debt {
     /// What stands in the way of charging it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
+    /// The payment method of the last charge that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_with: Option<String>,
     /// Not charged before this, by an advice or a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<DateTime<Utc>>,
     /// By which rule the last decline was judged, with its edition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// The failed charge that was judged last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_charge: Option<String>,
     /// When the provider means to charge it by itself: its own retries are on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_retries_at: Option<DateTime<Utc>>,

@@ -253,10 +253,10 @@ impl Dunning {
     /// Whether something must be planned that is not.
     pub fn wants_plan(&self) -> bool {
         let follows = !matches!(self.status, Status::Cancelled) && self.closed.is_none();
-        let waits = self.attempt.is_some()
-            || self.open_debts().iter().any(|(_, debt)| !debt.exhausted)
+        let waits = self.open_debts().iter().any(|(_, debt)| !debt.exhausted)
             || (self.new_card.is_some() && self.current().is_some());
-        self.plan.is_none() && follows && waits
+        // Money may have been taken, whatever became of the subscription.
+        self.plan.is_none() && (self.attempt.is_some() || follows && waits)
     }
 
     /// When to remind a paused customer next.

@@ -1,6 +1,6 @@
 //! What the provider says of an invoice: by an event, or when the retrier looks.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound, Utc};
 
 use super::budget::PastCharge;
 use super::debt::{Block, Debt, Ending};
@@ -44,9 +44,11 @@ pub struct Sight {
 }
 
 /// Why a charge failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailureSeen {
     pub decline: Decline,
+    /// The charge that failed; absent if it never became one.
+    pub charge: Option<String>,
     pub payment_method: Option<String>,
     /// The bank waits for its customer.
     pub needs_action: bool,
@@ -106,6 +108,9 @@ fn updated(
     let Some(debt) = to.after.invoices.get_mut(&report.invoice_id) else {
         return Err(Rejection::Nothing);
     };
+    if debt.as_of.is_some_and(|as_of| report.reported_at < as_of) {
+        return Err(Rejection::Already);
+    }
     debt.amount = report.amount;
     debt.hosted_url = report.hosted_url.or(debt.hosted_url.take());
     debt.provider_retries_at = report.provider_retries_at;
@@ -117,6 +122,9 @@ fn updated(
             == (&to.after.email, &to.after.second_email, &to.after.name);
     if same {
         return Err(Rejection::Already);
+    }
+    if let Some(debt) = to.after.invoices.get_mut(&report.invoice_id) {
+        debt.as_of = Some(report.reported_at);
     }
     let to = to.about(&report.invoice_id);
     Ok(to.told(LogEvent::InvoiceUpdated, "reported by the provider"))
@@ -150,6 +158,7 @@ fn entered(
     after.name = report.name.or(after.name.take());
     let debt = Debt {
         amount: report.amount,
+        as_of: Some(report.reported_at),
         created: report.created,
         failed_at: report.reported_at.min(now),
         hosted_url: report.hosted_url,
@@ -159,8 +168,10 @@ fn entered(
         mailed_step: None,
         exhausted: false,
         block: None,
+        failed_with: None,
         not_before: None,
         verdict: None,
+        judged_charge: None,
         provider_retries_at: report.provider_retries_at,
         end: None,
     };
@@ -215,12 +226,25 @@ pub(super) fn absorb(to: &mut Transition, invoice_id: &str, sight: &Sight, now: 
     let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
         return;
     };
-    debt.known = true;
+    let was_known = std::mem::replace(&mut debt.known, true);
+    let (judged, not_before) = (debt.judged_charge.clone(), debt.not_before);
     debt.amount = sight.amount;
+    // Events are stamped in whole seconds.
+    debt.as_of = Some(now.trunc_subsecs(0));
     debt.hosted_url = sight.hosted_url.clone().or(debt.hosted_url.take());
     debt.provider_retries_at = sight.provider_retries_at;
-    if let Some(failure) = &sight.failure {
+    // What was judged before is not judged anew: what stood in the way may have been put right since.
+    let is_news =
+        |failure: &&FailureSeen| !was_known || failure.charge.is_none() || failure.charge != judged;
+    if let Some(failure) = sight.failure.as_ref().filter(is_news) {
         judge(to, invoice_id, failure, now);
+        // A failure that can't be told from the one before begins no second wait.
+        if was_known
+            && failure.charge.is_none()
+            && let Some(debt) = to.after.invoices.get_mut(invoice_id)
+        {
+            debt.not_before = not_before;
+        }
     }
     by_hand(to, invoice_id, sight);
 }
@@ -268,7 +292,9 @@ pub(super) fn judge(
     let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
         return;
     };
+    debt.judged_charge = failure.charge.clone().or(debt.judged_charge.take());
     debt.verdict = Some(told(&verdict));
+    debt.failed_with.clone_from(&failure.payment_method);
     debt.block = match (verdict.class, failure.needs_action) {
         // The failure is of a card that the customer has replaced.
         _ if is_old_news => None,

@@ -10,6 +10,7 @@ use super::policy::{BUILT_IN, Policy};
 use super::*;
 use crate::step::Row;
 
+mod claims;
 mod course;
 mod world;
 
@@ -73,6 +74,7 @@ fn failure(decline_code: &str) -> FailureSeen {
             method_kind: Some("card".to_owned()),
             ..Decline::default()
         },
+        charge: None,
         payment_method: Some("pm_1".to_owned()),
         needs_action: decline_code == "authentication_required",
     }
@@ -162,7 +164,7 @@ fn paused() -> Dunning {
             n: plan.n,
             sight: open("insufficient_funds"),
         };
-        let declined = Outcome::Declined(failure("insufficient_funds"));
+        let declined = Outcome::Declined(Box::new(failure("insufficient_funds")));
         let n = row.attempt_no + 1;
         let settle = Command::Settle {
             n,
@@ -293,22 +295,24 @@ fn commands(row: &Dunning) -> Vec<(&'static str, Command, DateTime<Utc>)> {
         ("Settle: captured", settle(Outcome::Captured), soon),
         (
             "Settle: a soft decline",
-            settle(Outcome::Declined(failure("insufficient_funds"))),
+            settle(Outcome::Declined(Box::new(failure("insufficient_funds")))),
             soon,
         ),
         (
             "Settle: a hard decline",
-            settle(Outcome::Declined(failure("lost_card"))),
+            settle(Outcome::Declined(Box::new(failure("lost_card")))),
             soon,
         ),
         (
             "Settle: fraud",
-            settle(Outcome::Declined(failure("fraudulent"))),
+            settle(Outcome::Declined(Box::new(failure("fraudulent")))),
             soon,
         ),
         (
             "Settle: to be approved",
-            settle(Outcome::Declined(failure("authentication_required"))),
+            settle(Outcome::Declined(Box::new(failure(
+                "authentication_required",
+            )))),
             soon,
         ),
         (

@@ -1,11 +1,12 @@
 //! Claiming a mail, in one step with the customer's mail of the day.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use lambda_kit::Failure;
-use paidonce_core::dunning::mail::{MailJob, MailKind, claimed_facts};
+use paidonce_core::dunning::mail::{MailJob, MailKind, MailState, claimed_facts};
 use paidonce_core::dunning::seen::{Seen, mail_of_day_key};
 use paidonce_core::dunning::{Carried, Command, Dunning, Rejection};
-use paidonce_core::step::{Found, Row, Step, from_item};
+use paidonce_core::step::{Found, Row, Step, from_item, read};
 
 use crate::Mailer;
 
@@ -29,19 +30,21 @@ impl Mailer {
         now: DateTime<Utc>,
     ) -> Result<Claimed, Failure> {
         let day = mail_of_day(&row, job, kind, now);
+        let new_id = || self.entropy.ulid(now);
+        let order = self.order(job, Command::ClaimMail { no: job.no }, now, &new_id);
         let guard = |step: Step| match &day {
             Some(day) => step.create_or_replace_expired(&self.dedupe_table, day),
             None => step,
         };
-        let new_id = || self.entropy.ulid(now);
-        let order = self.order(job, Command::ClaimMail { no: job.no }, now, &new_id);
-        let carried = order.carry_out_on(row.clone(), &guard).await?;
-        let carried = match (carried, &day) {
-            (Carried::Guarded(found), Some(day)) if is_held_by_another(&found, day)? => {
-                return Ok(Claimed::NotToday);
+        let carried = match (order.carry_out_on(row.clone(), &guard).await?, &day) {
+            (Carried::Guarded(found), Some(day)) => {
+                let Some(held) = self.free_day(&found, job).await? else {
+                    return Ok(Claimed::NotToday);
+                };
+                let take_over =
+                    |step: Step| step.put(&self.dedupe_table, day, STILL_HELD, &operands(&held));
+                order.carry_out_on(row, &take_over).await?
             }
-            // An earlier try of this very mail took the day, and was not sent.
-            (Carried::Guarded(_), _) => order.carry_out_on(row, &|step| step).await?,
             (carried, _) => carried,
         };
         match carried {
@@ -59,6 +62,33 @@ impl Mailer {
             }
         }
     }
+
+    /// The day's row, if the customer got no mail by it: it is this mail's own from an earlier try, or
+    /// that of one that came back or was dropped.
+    async fn free_day(&self, found: &[Found], job: &MailJob) -> Result<Option<Seen>, Failure> {
+        let held = found.iter().find(|found| found.name == Seen::NAME);
+        let Some(item) = held.and_then(|found| found.row.clone()) else {
+            return Ok(None);
+        };
+        let held: Seen = from_item(item)?;
+        let holder = held.subscription_id.clone().unwrap_or_default();
+        let no = held.outcome.parse().unwrap_or_default();
+        if (holder.as_str(), no) == (job.subscription_id.as_str(), job.no) {
+            return Ok(Some(held));
+        }
+        let holder = read::<Dunning>(&self.dynamodb, &self.tables.dunning, &holder).await?;
+        let mail = holder.as_ref().and_then(|row| row.mails.items.get(&no));
+        Ok(match mail.map(|mail| &mail.state) {
+            Some(MailState::Returned | MailState::Dropped { .. }) => Some(held),
+            Some(
+                MailState::Owed
+                | MailState::Claimed { .. }
+                | MailState::Sent { .. }
+                | MailState::Unanswered,
+            )
+            | None => None,
+        })
+    }
 }
 
 /// The row of the one mail that a customer gets on a day; nothing where there is no such limit.
@@ -74,14 +104,19 @@ fn mail_of_day(row: &Dunning, job: &MailJob, kind: MailKind, now: DateTime<Utc>)
     })
 }
 
-fn is_held_by_another(found: &[Found], ours: &Seen) -> Result<bool, Failure> {
-    let held = found.iter().find(|found| found.name == Seen::NAME);
-    let Some(item) = held.and_then(|found| found.row.clone()) else {
-        return Ok(true);
-    };
-    let held: Seen = from_item(item)?;
-    Ok(
-        (held.subscription_id, held.outcome)
-            != (ours.subscription_id.clone(), ours.outcome.clone()),
-    )
+/// The day's row is still the one that was seen.
+const STILL_HELD: &str = "#outcome = :outcome AND #subscription = :subscription";
+
+fn operands(held: &Seen) -> [(&'static str, &'static str, &'static str, AttributeValue); 2] {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let subscription = held.subscription_id.as_deref().unwrap_or_default();
+    [
+        ("#outcome", "outcome", ":outcome", text(&held.outcome)),
+        (
+            "#subscription",
+            "subscription_id",
+            ":subscription",
+            text(subscription),
+        ),
+    ]
 }

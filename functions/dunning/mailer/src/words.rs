@@ -57,7 +57,6 @@ impl Mailer {
             let there = at.with_timezone(&row.terms.zone);
             there.format("%A %-d %B").to_string()
         };
-        let is_https = |url: &String| url.starts_with("https://");
         DunningFacts {
             kind: facts.kind,
             business: business.name.clone(),
@@ -70,7 +69,7 @@ impl Mailer {
             next_charge: facts.next_charge_at.map(day),
             next_is_last: facts.next_is_last,
             access_paused: row.access() == Access::Paused,
-            hosted_url: facts.hosted_url.clone().filter(is_https),
+            hosted_url: facts.hosted_url.clone().filter(|url| is_safe(url)),
             card_url: facts
                 .kind
                 .has_link()
@@ -121,4 +120,12 @@ impl Mailer {
             plain
         })
     }
+}
+
+/// Whether a provider's address may stand in a mail. Without TLS it may on this machine alone, where
+/// a local fleet has its provider.
+fn is_safe(url: &str) -> bool {
+    let local = ["http://127.0.0.1:", "http://localhost:"];
+    let is_line = !url.contains(|letter: char| letter.is_control() || letter.is_whitespace());
+    is_line && (url.starts_with("https://") || local.iter().any(|it| url.starts_with(it)))
 }

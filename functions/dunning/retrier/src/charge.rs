@@ -89,10 +89,10 @@ impl Retrier {
             PayOutcome::Captured(_) => Outcome::Captured,
             PayOutcome::Processing(_) => Outcome::Processing,
             PayOutcome::Declined { failure, .. } => {
-                Outcome::Declined(failure_seen(&failure, false))
+                Outcome::Declined(Box::new(failure_seen(&failure, false)))
             }
             PayOutcome::NeedsAction { failure, .. } => {
-                Outcome::Declined(failure_seen(&failure, true))
+                Outcome::Declined(Box::new(failure_seen(&failure, true)))
             }
             PayOutcome::NotOpen => self.overtaken(invoice_id, now).await,
             PayOutcome::TooSmall => Outcome::TooSmall,

@@ -28,7 +28,7 @@ fn four_dates_by_the_calendar_four_mails_and_then_a_pause() {
         };
         let settle = Command::Settle {
             n,
-            outcome: Outcome::Declined(failure("insufficient_funds")),
+            outcome: Outcome::Declined(Box::new(failure("insufficient_funds"))),
         };
         row = after(&row, vec![(fire, at), (settle, at)]);
         if n < 4 {
@@ -66,7 +66,7 @@ fn b41_a_card_that_comes_in_flight_waits_and_then_has_a_number_and_a_key_of_its_
         Some(&first),
         "the charge in flight is left alone"
     );
-    let declined = Outcome::Declined(failure("insufficient_funds"));
+    let declined = Outcome::Declined(Box::new(failure("insufficient_funds")));
     let settle = Command::Settle {
         n: 1,
         outcome: declined,

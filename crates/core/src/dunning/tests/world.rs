@@ -67,7 +67,7 @@ impl Books {
         if let Some(result) = self.keys.get(key) {
             return match result {
                 true => Outcome::Captured,
-                false => Outcome::Declined(failure("insufficient_funds")),
+                false => Outcome::Declined(Box::new(failure("insufficient_funds"))),
             };
         }
         if self.captured > 0 || self.voided {
@@ -80,7 +80,7 @@ impl Books {
                 self.captured += 1;
                 Outcome::Captured
             }
-            false => Outcome::Declined(failure("insufficient_funds")),
+            false => Outcome::Declined(Box::new(failure("insufficient_funds"))),
         }
     }
 
