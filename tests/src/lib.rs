@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 pub use money::CARD;
 pub use webhook::{SIGNING_SECRET_NAME, deposit_paid, session_event};
 
+pub use logs::Lines;
+
 /// The customer, unless a story says otherwise.
 pub const NAME: &str = "Philippa Quillfeather";
 pub const PHONE: &str = "07700 900123";

@@ -14,8 +14,30 @@ static STARTED: Once = Once::new();
 /// an invocation failed, as the functions' own runtime logs it when it is deployed.
 const FILTER: &str = "info,bdc_intake=debug,bdc_webhook=debug,bdc_cashier=debug,bdc_composer=debug,\
     bdc_release_sweep=debug,bdc_settle_sweep=debug,bdc_escalator=debug,bdc_optout=debug,relay=debug,\
+    dunr_webhook=debug,dunr_scheduler=debug,dunr_retrier=debug,dunr_mailer=debug,\
+    dunr_gatekeeper=debug,dunr_portal=debug,dunr_feedback=debug,dunr_sweep=debug,dunr_summary=debug,\
     lambda_kit=debug,paidonce_core=debug,provider=debug,copywriter=debug,\
     local_cloud=debug";
+
+/// What was logged from now on, for stories without a town.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines(usize);
+
+impl Lines {
+    pub fn start() -> Self {
+        Self(start())
+    }
+
+    /// Adds up what this thread counted on a metric of `function`.
+    pub fn counted(self, function: &str, metric: &str) -> i64 {
+        counted(self.0, function, metric)
+    }
+
+    /// Fails if a line has one of `words`.
+    pub fn assert_discreet(self, words: &[String]) {
+        assert_discreet(self.0, words);
+    }
+}
 
 /// Starts collecting, once for the process. Returns the number of lines so far.
 pub(crate) fn start() -> usize {
