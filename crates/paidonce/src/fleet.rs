@@ -153,6 +153,7 @@ impl Fleet {
         self.cloud.install_as::<relay::Relay>("bdc-relay")?;
         self.cloud.install::<dunr_webhook::Webhook>()?;
         self.cloud.install::<dunr_scheduler::Scheduler>()?;
+        self.cloud.install::<dunr_retrier::Retrier>()?;
         self.cloud.install::<dunr_sweep::Sweep>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
