@@ -448,6 +448,11 @@ impl Transition {
 
     /// Makes the row agree with itself: which invoice is next, the status, what is to be planned.
     fn conclude(&mut self, before: &Dunning, now: DateTime<Utc>) {
+        let is_free = self.after.attempt.is_none() && self.after.current().is_some();
+        let is_followed = is_free && self.after.status != Status::Cancelled;
+        if is_followed && let Some(card) = self.after.card_pending.take() {
+            cards::take(self, card);
+        }
         let after = &mut self.after;
         after.invoice_id = after.current().map(|(id, _)| id.clone());
         let status = ending::status_of(after);

@@ -4,7 +4,8 @@
 use std::future::Future;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use lambda_kit::{Failure, Function};
+use lambda_kit::Failure;
+use paidonce_core::dunning::budget::PastCharge;
 use paidonce_core::dunning::{Dunning, Errand, InvoiceStatus, Sight};
 use paidonce_core::money::Money;
 use provider::{Answer, PaymentMethod, Secret, Subscription, SubscriptionStatus};
@@ -126,7 +127,7 @@ impl Retrier {
         &self,
         customer: &str,
         now: DateTime<Utc>,
-    ) -> Result<Option<Vec<paidonce_core::dunning::budget::PastCharge>>, Failure> {
+    ) -> Result<Option<Vec<PastCharge>>, Failure> {
         let since = now - CHARGES_SINCE;
         let call = |key| async move {
             self.provider
@@ -186,7 +187,7 @@ fn missing(
     if subscription.is_none() {
         return Err("the provider knows neither the invoice nor its subscription".into());
     }
-    tracing::warn!(invoice.id = %invoice_id, "Invoice `{invoice_id}` is not there any more ({})", Retrier::NAME);
+    tracing::warn!(invoice.id = %invoice_id, "Invoice `{invoice_id}` is not there any more");
     let debt = row.invoices.get(invoice_id).map(|debt| debt.amount);
     let amount: Option<Money> = debt.or(row.attempt.as_ref().map(|attempt| attempt.amount));
     let amount = amount.ok_or("an invoice is planned for that is not on the row")?;

@@ -181,3 +181,29 @@ fn a_card_that_was_renewed_is_charged_although_it_failed_before() {
     };
     assert_eq!(attempt.payment_method.as_deref(), Some("pm_1"));
 }
+
+#[test]
+fn b41_a_card_that_waited_for_a_charge_is_taken_up_although_that_was_never_made() {
+    let row = unanswered();
+    let waits = after(&row, vec![(card("pm_2", false), row.moved_at)]);
+    assert_eq!(waits.card_pending.as_deref(), Some("pm_2"));
+    let gave_up = Dunning {
+        attempt: waits.attempt.clone().map(|attempt| Attempt {
+            looks: 2,
+            ..attempt
+        }),
+        ..waits
+    };
+    let at = gave_up.moved_at + TimeDelta::hours(1);
+    let fire = Command::Fire {
+        n: gave_up.plan_no,
+        sight: open("insufficient_funds"),
+    };
+    let row = after(&gave_up, vec![(fire, at), (Command::Plan, at)]);
+    assert_eq!((row.attempt, row.card_pending), (None, None));
+    let purpose = row.plan.as_ref().map(|plan| plan.purpose);
+    assert_eq!(
+        (row.new_card.as_deref(), purpose),
+        (Some("pm_2"), Some(Purpose::ChargeNewCard))
+    );
+}
