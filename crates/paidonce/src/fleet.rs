@@ -234,6 +234,17 @@ impl Fleet {
     }
 }
 
+/// The bucket of the mails' templates, in the local cloud's account.
+const ASSETS_BUCKET: &str = "dunr-assets-000000000000";
+
+/// Puts the built-in templates where an operator would.
+fn put_local_assets(cloud: &LocalCloud) -> Result<(), CloudError> {
+    for (key, text) in copywriter::dunning::built_in_files() {
+        cloud.put_object(ASSETS_BUCKET, &key, text)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
