@@ -4,7 +4,8 @@
 #   deploy.sh dev|staging|prod
 #
 # From the environment: TEAM_EMAIL and SENDER_EMAIL; optional ALARM_EMAIL, SENDER_ID, DIGEST_ZONE,
-# PROVIDER_ACCOUNT, RETURN_URL and VENUE. Credentials are those of the AWS tools.
+# PROVIDER_ACCOUNT, RETURN_URL and VENUE. With BILLING_SENDER_EMAIL dunning is deployed too; optional
+# then DUNNING_ZONE and DUNNING_POLICY. Credentials are those of the AWS tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,6 +38,10 @@ optional DigestZone "${DIGEST_ZONE:-}"
 optional ProviderAccount "${PROVIDER_ACCOUNT:-}"
 optional ReturnUrl "${RETURN_URL:-}"
 optional Venue "${VENUE:-}"
+# What is left out keeps its last value, so dunning stays on until somebody says Dunning=off.
+[[ -z "${BILLING_SENDER_EMAIL:-}" ]] || parameters+=("Dunning=on" "BillingSenderEmail=$BILLING_SENDER_EMAIL")
+optional DunningZone "${DUNNING_ZONE:-}"
+optional DunningPolicy "${DUNNING_POLICY:-}"
 
 sam build
 sam deploy --config-env "$target" --parameter-overrides "${parameters[@]}"

@@ -101,8 +101,8 @@ def variables_resolve(template, _root):
 
 def budgets_warn_in_time(template, _root):
     budgets = list(template.of_type("AWS::Budgets::Budget"))
-    if not budgets:
-        yield "there is no budget"
+    for missing in sorted({"MonthlyBudget", "DunrBudget"} - {name for name, _ in budgets}):
+        yield f"there is no budget {missing}"
     for name, properties in budgets:
         budget = properties["Budget"]
         if budget["BudgetLimit"]["Unit"] != "USD" or budget["TimeUnit"] != "MONTHLY":

@@ -6,9 +6,10 @@ Each rule takes the template and the project's folder, and yields complaints.
 
 import access_rules
 import delivery_rules
+import dunning_rules
 import estate_rules
 
-RULES = access_rules.RULES + delivery_rules.RULES + estate_rules.RULES
+RULES = access_rules.RULES + delivery_rules.RULES + dunning_rules.RULES + estate_rules.RULES
 
 
 def check(template, root):

@@ -168,7 +168,7 @@ def a_webhook_that_creates(copy):
     copy.statement("BdcWebhookRole", "Bookings")["Action"].append("dynamodb:PutItem")
 
 
-@fault("few_roles_reach_model_and_people", "for BdcComposerRole alone")
+@fault("few_roles_reach_model_and_people", "DunrMailerRole and DunrSummaryRole alone")
 def a_second_role_with_the_model(copy):
     statement = copy.statement("BdcComposerRole", "Model")
     copy.statements("BdcEscalatorRole").append(dict(statement))
@@ -440,6 +440,11 @@ def no_budget(copy):
     copy.remove("MonthlyBudget")
 
 
+@fault("budgets_warn_in_time", "there is no budget DunrBudget")
+def no_budget_of_dunning(copy):
+    copy.remove("DunrBudget")
+
+
 @fault("alarms_reach_someone", "tells nobody")
 def an_alarm_without_an_action(copy):
     del copy.of("BdcOutboxAlarm")["AlarmActions"]
@@ -488,6 +493,139 @@ def too_long_a_template(copy):
         "Type": "AWS::SNS::Topic",
         "Properties": {"DisplayName": "x" * 900_000},
     }
+
+
+@fault("public_urls_have_both_permissions", "is not to have a public URL")
+def a_retrier_that_anyone_may_start(copy):
+    copy.of("DunrRetrierFunction")["FunctionUrlConfig"] = {"AuthType": "NONE"}
+
+
+@fault("resources_are_named", "dunr-* is a wildcard")
+def a_scheduler_of_every_schedule(copy):
+    resource = {"Fn::Sub": "arn:aws:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/dunr/dunr-*"}
+    copy.statement("DunrSchedulerRole", "Retries")["Resource"] = resource
+
+
+@fault("few_roles_reach_model_and_people", "must not delete anything")
+def a_mailer_that_deletes(copy):
+    copy.statement("DunrMailerRole", "MailOfDay")["Action"] = "dynamodb:DeleteItem"
+
+
+@fault("audit_is_append_only", "dynamodb:DeleteItem on the audit table")
+def a_log_that_forgets(copy):
+    copy.statement("DunrSweepRole", "Log")["Action"] = "dynamodb:DeleteItem"
+
+
+@fault("alarms_reach_someone", "holiday_data_days_left of DunrSweepFunction")
+def holidays_that_run_out_in_silence(copy):
+    copy.remove("DunrHolidayDataAlarm")
+
+
+@fault("alarms_reach_someone", "Reputation.ComplaintRate of DunrMailConfiguration")
+def complaints_that_nobody_sees(copy):
+    copy.remove("DunrComplaintsAlarm")
+
+
+@fault("systems_can_be_switched_off", "although dunning is off")
+def a_retrier_that_is_always_there(copy):
+    copy.resource("DunrRetrierFunction")["Condition"] = "BookingOn"
+
+
+@fault("only_the_retrier_can_charge", "DunrApiKeySecret: read by")
+def a_portal_that_could_charge(copy):
+    copy.statement("DunrPortalRole", "Secrets")["Resource"].append({"Ref": "DunrApiKeySecret"})
+
+
+@fault("only_the_retrier_can_charge", "DunrTokensSecret: read by")
+def a_gatekeeper_that_knows_nobody(copy):
+    copy.statements("DunrGatekeeperRole").remove(copy.statement("DunrGatekeeperRole", "Secret"))
+
+
+@fault("few_say_who_has_access", "and so shut a customer out")
+def a_webhook_that_shuts_out(copy):
+    denial = copy.statement("DunrWebhookRole", "AccessIsOthersToSay")
+    copy.statements("DunrWebhookRole").remove(denial)
+
+
+@fault("few_say_who_has_access", "and so shut a customer out")
+def a_denial_of_half(copy):
+    condition = copy.statement("DunrSweepRole", "AccessIsOthersToSay")["Condition"]
+    condition["ForAnyValue:StringEquals"]["dynamodb:Attributes"] = ["access"]
+
+
+@fault("few_say_who_has_access", "may write more than access")
+def a_gatekeeper_that_writes_all(copy):
+    del copy.statement("DunrGatekeeperRole", "DunningAccess")["Condition"]
+
+
+@fault("few_say_who_has_access", "DunrRetrierRole: must be able to write")
+def a_retrier_that_can_not_pause(copy):
+    denial = copy.statement("DunrSweepRole", "AccessIsOthersToSay")
+    copy.statements("DunrRetrierRole").append(dict(denial))
+
+
+@fault("retries_start_the_retrier_alone", "not the retrier alone")
+def a_retry_that_starts_anything(copy):
+    start = copy.statement("DunrRetriesRole", "Retry")
+    start["Resource"] = [start["Resource"], {"Fn::GetAtt": ["DunrMailerFunction", "Arn"]}]
+
+
+@fault("retries_start_the_retrier_alone", "any account's schedules")
+def retries_of_any_account(copy):
+    del copy.trust("DunrRetriesRole")["Condition"]
+
+
+@fault("retries_start_the_retrier_alone", "passes ['DunrRetrierRole']")
+def another_role_passed(copy):
+    resource = {"Fn::GetAtt": ["DunrRetrierRole", "Arn"]}
+    copy.statement("DunrSchedulerRole", "RoleOfRetries")["Resource"] = resource
+
+
+@fault("retries_start_the_retrier_alone", "to any service")
+def a_role_passed_to_anyone(copy):
+    del copy.statement("DunrSchedulerRole", "RoleOfRetries")["Condition"]
+
+
+@fault("schedules_belong_to_the_scheduler", "is for DunrSchedulerRole alone")
+def a_retrier_that_deletes_schedules(copy):
+    statement = dict(copy.statement("DunrSchedulerRole", "Retries"))
+    copy.statements("DunrRetrierRole").append({**statement, "Action": "scheduler:DeleteSchedule"})
+
+
+@fault("buckets_are_private_and_kept", "could be made public")
+def a_public_bucket(copy):
+    copy.of("DunrAssetsBucket")["PublicAccessBlockConfiguration"]["BlockPublicPolicy"] = False
+
+
+@fault("buckets_are_private_and_kept", "can't be undone")
+def a_bucket_without_versions(copy):
+    del copy.of("DunrAssetsBucket")["VersioningConfiguration"]
+
+
+@fault("buckets_are_private_and_kept", "without TLS")
+def a_bucket_in_plain_http(copy):
+    copy.remove("DunrAssetsBucketPolicy")
+
+
+@fault("buckets_are_private_and_kept", "without TLS")
+def a_bucket_whose_objects_go_in_plain(copy):
+    statement = copy.of("DunrAssetsBucketPolicy")["PolicyDocument"]["Statement"][0]
+    statement["Resource"].pop()
+
+
+@fault("mail_is_heard_of_again", "hears of a complaint")
+def complaints_that_nobody_hears(copy):
+    copy.of("DunrMailEvents")["EventDestination"]["MatchingEventTypes"] = ["bounce"]
+
+
+@fault("mail_is_heard_of_again", "hears of a bounce")
+def feedback_to_a_topic_without_a_listener(copy):
+    copy.remove("DunrFeedbackSubscription")
+
+
+@fault("mail_is_heard_of_again", "by the configuration set")
+def a_mailer_outside_the_set(copy):
+    copy.statement("DunrMailerRole", "Mail")["Resource"].pop()
 
 
 class Faults(unittest.TestCase):

@@ -2,9 +2,11 @@
 //! a card, and a member of staff.
 //!
 //! Everything goes through the handlers, as Lambda would call them. When a town ends it checks what
-//! every story promises: no call was denied, no log line had a secret or a personal datum, and every
-//! penny that the provider took is kept by a booking, went back, or is named in an open case.
+//! every story promises: no call was denied, no log line had a secret or a personal datum, every
+//! penny that the provider took is kept by a booking, went back, or is named in an open case, no
+//! invoice was taken twice and no subscription was ended by us.
 
+mod dunning;
 mod logs;
 mod money;
 mod webhook;
@@ -19,6 +21,7 @@ use paidonce::{Fleet, FleetOptions};
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 
+pub use dunning::{DunningMail, SUBSCRIBER, SUBSCRIBER_EMAIL, Subscriber, dunning_policy};
 pub use money::CARD;
 pub use webhook::{SIGNING_SECRET_NAME, deposit_paid, session_event};
 
@@ -93,6 +96,13 @@ impl Town {
     /// A town that starts at an instant.
     pub fn at(start: &str) -> Self {
         Self::with(FleetOptions::starting(start.parse().unwrap()))
+    }
+
+    /// A town with another policy of dunning; see [`dunning_policy`].
+    pub fn with_dunning_policy(start: &str, policy: String) -> Self {
+        let mut options = FleetOptions::starting(start.parse().unwrap());
+        options.dunning_policy = Some(policy);
+        Self::with(options)
     }
 
     /// A town with another venue.
@@ -258,6 +268,7 @@ impl Drop for Town {
         }
         assert_eq!(self.fleet.cloud.denied(), [], "a role lacks a permission");
         logs::assert_discreet(self.first_log_line, &self.hidden_words());
+        self.assert_dunning_did_no_harm();
         if !self.money_unchecked {
             self.assert_no_money_is_lost();
         }

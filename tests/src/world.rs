@@ -200,6 +200,7 @@ impl Town {
                 );
             }
         }
+        words.extend(self.subscribers_words());
         words.sort();
         words.dedup();
         words

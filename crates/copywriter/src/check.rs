@@ -64,12 +64,9 @@ pub enum Doubt {
 /// # Errors
 /// The first [`Doubt`] found.
 pub fn check(draft: &str, facts: &Facts, kind: Kind) -> Result<String, Doubt> {
-    let words = plain_line(draft)?;
-    let rest = Rest::new(&words, facts);
-    rest.is_without_links()?;
-    rest.is_without_amounts()?;
-    rest.is_without_times()?;
-    rest.is_without_numbers()?;
+    let words = plain_line(draft, WORDS_LETTERS_MAX)?;
+    let rest = Rest::new(&words, &known(facts));
+    rest.brings_no_facts()?;
     if !rest
         .text
         .chars()
@@ -78,17 +75,38 @@ pub fn check(draft: &str, facts: &Facts, kind: Kind) -> Result<String, Doubt> {
         return Err(Doubt::Letters);
     }
     rest.is_a_message()?;
-    rest.says_no_more_than(&plain(kind, Language::En, facts))?;
+    rest.says_no_more_than(&plain(kind, Language::En, facts), LOADED)?;
     has_what_it_needs(&words, facts, kind)?;
     Ok(words)
 }
 
-fn plain_line(draft: &str) -> Result<String, Doubt> {
+/// Checks one line of a mail: it may repeat what is known, and say no loaded word that the plain
+/// line does not say.
+pub(crate) fn check_line(
+    draft: &str,
+    letters_max: usize,
+    known: &[&str],
+    plain: &str,
+    loaded: &[&'static str],
+) -> Result<String, Doubt> {
+    let words = plain_line(draft, letters_max)?;
+    let mut known: Vec<String> = known.iter().map(|text| sms::normalise(text)).collect();
+    known.retain(|text| !text.is_empty());
+    known.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let rest = Rest::new(&words, &known);
+    rest.brings_no_facts()?;
+    rest.is_a_message()?;
+    rest.says_no_more_than(plain, LOADED)?;
+    rest.says_no_more_than(plain, loaded)?;
+    Ok(words)
+}
+
+fn plain_line(draft: &str, letters_max: usize) -> Result<String, Doubt> {
     let draft = draft.trim();
     if draft.is_empty() {
         return Err(Doubt::Empty);
     }
-    if draft.chars().count() > WORDS_LETTERS_MAX {
+    if draft.chars().count() > letters_max {
         return Err(Doubt::TooLong);
     }
     let hidden = |letter: char| {
@@ -102,7 +120,7 @@ fn plain_line(draft: &str) -> Result<String, Doubt> {
         return Err(Doubt::NotPlain);
     }
     let words = sms::normalise(draft);
-    match words.chars().count() <= WORDS_LETTERS_MAX {
+    match words.chars().count() <= letters_max {
         true => Ok(words),
         false => Err(Doubt::TooLong),
     }
@@ -155,8 +173,9 @@ struct Rest {
 }
 
 impl Rest {
-    fn new(draft: &str, facts: &Facts) -> Self {
-        let text = known(facts)
+    /// `known` are the facts, the longest first.
+    fn new(draft: &str, known: &[String]) -> Self {
+        let text = known
             .iter()
             .fold(draft.to_owned(), |text, fact| take_out(&text, fact));
         let lower = text.to_lowercase();
@@ -166,6 +185,13 @@ impl Rest {
             .collect();
         let words = format!(" {} ", words.join(" "));
         Self { text, words }
+    }
+
+    fn brings_no_facts(&self) -> Result<(), Doubt> {
+        self.is_without_links()?;
+        self.is_without_amounts()?;
+        self.is_without_times()?;
+        self.is_without_numbers()
     }
 
     fn find(&self, phrases: &[&'static str]) -> Option<&'static str> {
@@ -229,9 +255,9 @@ impl Rest {
         }
     }
 
-    fn says_no_more_than(&self, plain: &str) -> Result<(), Doubt> {
-        let allowed = Self::new(plain, &nothing());
-        match LOADED
+    fn says_no_more_than(&self, plain: &str, loaded: &[&'static str]) -> Result<(), Doubt> {
+        let allowed = Self::new(plain, &[]);
+        match loaded
             .iter()
             .copied()
             .find(|phrase| has_phrase(&self.words, phrase) && !has_phrase(&allowed.words, phrase))
@@ -271,21 +297,6 @@ fn known(facts: &Facts) -> Vec<String> {
     known.retain(|text| !text.is_empty());
     known.sort_by_key(|text| std::cmp::Reverse(text.len()));
     known
-}
-
-fn nothing() -> Facts {
-    Facts {
-        venue: String::new(),
-        name: String::new(),
-        party: 0,
-        what: String::new(),
-        starts: String::new(),
-        deadline: None,
-        deposit: None,
-        refund: None,
-        other_times: Vec::new(),
-        booking: String::new(),
-    }
 }
 
 /// Takes a fact out wherever it stands whole: not as a part of a longer word or number.

@@ -82,6 +82,24 @@ pub async fn draft(
     kind: Kind,
     facts: &Facts,
 ) -> Result<String, DraftError> {
+    ask(
+        client,
+        model_id,
+        SYSTEM_PROMPT,
+        question(kind, facts),
+        TOKENS_MAX,
+    )
+    .await
+}
+
+/// Asks the model once, with a time-out and one retry at most.
+pub(crate) async fn ask(
+    client: &Client,
+    model_id: &str,
+    system: &str,
+    question: String,
+    tokens_max: i32,
+) -> Result<String, DraftError> {
     let limits = aws_sdk_bedrockruntime::config::Builder::new()
         .timeout_config(
             TimeoutConfig::builder()
@@ -91,7 +109,7 @@ pub async fn draft(
         .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX));
     let request = Message::builder()
         .role(ConversationRole::User)
-        .content(ContentBlock::Text(question(kind, facts)))
+        .content(ContentBlock::Text(question))
         .build()
         .map_err(|error| DraftError::Call {
             source: Box::new(SdkError::construction_failure(error)),
@@ -99,11 +117,11 @@ pub async fn draft(
     let answer = client
         .converse()
         .model_id(model_id)
-        .system(SystemContentBlock::Text(SYSTEM_PROMPT.to_owned()))
+        .system(SystemContentBlock::Text(system.to_owned()))
         .messages(request)
         .inference_config(
             InferenceConfiguration::builder()
-                .max_tokens(TOKENS_MAX)
+                .max_tokens(tokens_max)
                 .temperature(TEMPERATURE)
                 .build(),
         )

@@ -9,11 +9,13 @@
 pub mod check;
 mod compose;
 mod draft;
+pub mod dunning;
 mod links;
 pub mod mail;
 mod name;
 mod plain;
 mod preview;
+pub mod summary;
 mod when;
 
 use std::fmt;

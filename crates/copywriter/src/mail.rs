@@ -115,7 +115,7 @@ pub fn case_mail(facts: &CaseFacts) -> Mail {
     }
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
     text.chars()
         .take(LINE_LETTERS_MAX)

@@ -34,6 +34,7 @@ mod row;
 pub mod seen;
 mod sight;
 mod step;
+pub mod summary;
 pub mod suppression;
 mod upkeep;
 pub mod window;
@@ -60,6 +61,7 @@ pub use step::{
 };
 
 use mail::MailKind;
+pub(crate) use mailing::MAIL_UNANSWERED;
 use policy::Terms;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -427,6 +429,13 @@ impl Transition {
         }
     }
 
+    /// Orders that what is next be decided.
+    fn order_plan(&mut self) {
+        if !self.consequences.contains(&Consequence::Plan) {
+            self.consequences.push(Consequence::Plan);
+        }
+    }
+
     /// Nothing is planned any more; its schedule goes.
     fn drop_plan(&mut self) {
         self.after.plan = None;
@@ -446,6 +455,10 @@ impl Transition {
             after.paused_at = Some(now);
             after.repings = 0;
         }
+        let gave_up = after.open_debts().iter().any(|(_, debt)| debt.exhausted);
+        if status != Status::Paused && !(status == Status::Cancelled && gave_up) {
+            after.paused_at = None;
+        }
         after.status = status;
         if after.current().is_none() && after.attempt.is_none() {
             after.new_card = None;
@@ -455,13 +468,12 @@ impl Transition {
         let is_gone = planned_for
             .is_some_and(|id| !after.invoices.get(&id).is_some_and(Debt::is_open))
             && after.attempt.is_none();
-        if is_gone || after.status == Status::Cancelled {
+        let is_over = self.after.status == Status::Cancelled && self.after.attempt.is_none();
+        if is_gone || is_over {
             self.drop_plan();
         }
-        let wants = self.after.wants_plan() && !self.consequences.contains(&Consequence::Plan);
-        let may = !matches!(self.event, LogEvent::RetryAttempted);
-        if wants && may && self.act == Act::Nothing && !before.wants_plan() {
-            self.consequences.push(Consequence::Plan);
+        if self.after.wants_plan() && !before.wants_plan() && self.act == Act::Nothing {
+            self.order_plan();
         }
     }
 }

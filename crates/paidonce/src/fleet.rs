@@ -8,8 +8,10 @@ use chrono::{DateTime, Utc};
 use local_cloud::{CloudError, LocalCloud, Options};
 use sandbox::Sandbox;
 
+use crate::local_provider::sandbox_for;
 use crate::local_secrets::{
-    LINK_SECRET, PROVIDER_SECRET, SIGNING_SECRET, TOKENS_SECRET, Tokens, set_local_secrets,
+    DUNNING_SIGNING_SECRET, GATEKEEPER_TOKENS, GateTokens, LINK_SECRET, SIGNING_SECRET,
+    TOKENS_SECRET, Tokens, set_local_secrets,
 };
 use crate::provider_door::{Kinds, ProviderDoor};
 
@@ -35,10 +37,12 @@ pub struct FleetOptions {
     pub parameters: BTreeMap<String, String>,
     /// JSON that replaces the built-in venue.
     pub venue: Option<String>,
+    /// JSON that replaces the built-in policy of dunning.
+    pub dunning_policy: Option<String>,
 }
 
 impl FleetOptions {
-    /// In memory, with the built-in venue.
+    /// In memory, with the built-in venue and policy.
     pub fn starting(start: DateTime<Utc>) -> Self {
         Self {
             base_url: "http://127.0.0.1:8787".to_owned(),
@@ -47,6 +51,7 @@ impl FleetOptions {
             state: None,
             parameters: BTreeMap::new(),
             venue: None,
+            dunning_policy: None,
         }
     }
 
@@ -62,6 +67,12 @@ impl FleetOptions {
                 ("ReturnUrl", format!("{base_url}/url/bdc-cashier/paid")),
                 ("Livemode", "false".to_owned()),
                 ("Venue", self.venue.clone().unwrap_or_default()),
+                ("Dunning", "on".to_owned()),
+                ("BillingSenderEmail", "billing@anchor.example".to_owned()),
+                (
+                    "DunningPolicy",
+                    self.dunning_policy.clone().unwrap_or_default(),
+                ),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
@@ -111,6 +122,7 @@ impl Fleet {
         let cloud = LocalCloud::from_template(TEMPLATE, cloud_options)?;
         if is_new {
             set_local_secrets(&cloud);
+            put_local_assets(&cloud)?;
         }
         let sandbox = sandbox_for(&cloud, &options.base_url, &parameters, options.seed);
         let fleet = Self {
@@ -139,7 +151,17 @@ impl Fleet {
         self.cloud.install::<bdc_settle_sweep::SettleSweep>()?;
         self.cloud.install::<bdc_escalator::Escalator>()?;
         self.cloud.install::<bdc_optout::Optout>()?;
-        self.cloud.install_as::<relay::Relay>("bdc-relay")
+        self.cloud.install_as::<relay::Relay>("bdc-relay")?;
+        self.cloud.install::<dunr_webhook::Webhook>()?;
+        self.cloud.install::<dunr_scheduler::Scheduler>()?;
+        self.cloud.install::<dunr_retrier::Retrier>()?;
+        self.cloud.install::<dunr_mailer::Mailer>()?;
+        self.cloud.install::<dunr_gatekeeper::Gatekeeper>()?;
+        self.cloud.install::<dunr_portal::Portal>()?;
+        self.cloud.install::<dunr_feedback::Feedback>()?;
+        self.cloud.install::<dunr_sweep::Sweep>()?;
+        self.cloud.install::<dunr_summary::MonthlySummary>()?;
+        self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
 
     /// The address that everything is served at, without a slash at the end.
@@ -162,7 +184,19 @@ impl Fleet {
         self.secret(LINK_SECRET)
     }
 
-    /// Gives the webhook's signing secret a new value on both sides.
+    /// The gatekeeper's tokens as the secret has them now.
+    pub fn gate_tokens(&self) -> GateTokens {
+        GateTokens::of(&self.secret(GATEKEEPER_TOKENS))
+    }
+
+    /// As [`Fleet::rotate_signing_secret`], for the webhook of dunning.
+    pub fn rotate_dunning_signing_secret(&self, new: &str) {
+        self.cloud.set_secret(DUNNING_SIGNING_SECRET, new);
+        self.sandbox
+            .set_endpoint_secrets("dunr-webhook", vec![new.to_owned()]);
+    }
+
+    /// Gives the booking webhook's signing secret a new value on both sides.
     ///
     /// The provider signs with the new one alone from now on, also what waits; the fleet keeps the
     /// old one as its previous version.
@@ -202,34 +236,15 @@ impl Fleet {
     }
 }
 
-/// The provider with the keys that the cloud has.
-fn sandbox_for(
-    cloud: &LocalCloud,
-    base_url: &str,
-    parameters: &BTreeMap<String, String>,
-    seed: u64,
-) -> Sandbox {
-    let secrets = cloud.secrets();
-    let secret = |name: &str| secrets.get(name).cloned().unwrap_or_default();
-    let defaults = sandbox::Options::default();
-    Sandbox::new(sandbox::Options {
-        base_url: format!("{base_url}/stripe"),
-        pages_url: format!("{base_url}/pay"),
-        api_key: secret(PROVIDER_SECRET),
-        signing_secrets: vec![secret(SIGNING_SECRET)],
-        webhook_function: "bdc-webhook".to_owned(),
-        webhook_url: format!("{base_url}/url/bdc-webhook/"),
-        webhook_events: defaults.webhook_events,
-        more_endpoints: Vec::new(),
-        api_version: parameters
-            .get("ProviderApiVersion")
-            .cloned()
-            .unwrap_or(defaults.api_version),
-        livemode: parameters
-            .get("Livemode")
-            .is_some_and(|livemode| livemode == "true"),
-        seed,
-    })
+/// The bucket of the mails' templates, in the local cloud's account.
+const ASSETS_BUCKET: &str = "dunr-assets-000000000000";
+
+/// Puts the built-in templates where an operator would.
+fn put_local_assets(cloud: &LocalCloud) -> Result<(), CloudError> {
+    for (key, text) in copywriter::dunning::built_in_files() {
+        cloud.put_object(ASSETS_BUCKET, &key, text)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

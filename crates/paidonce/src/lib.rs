@@ -4,8 +4,9 @@
 //! has a clock of its own or opens a port; whoever holds the fleet moves its time.
 
 mod fleet;
+mod local_provider;
 mod local_secrets;
 mod provider_door;
 
 pub use fleet::{Fleet, FleetError, FleetOptions};
-pub use local_secrets::Tokens;
+pub use local_secrets::{GateTokens, Tokens};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value;
 
 use crate::billing::{self, Held};
@@ -10,7 +10,7 @@ use crate::error::ApiError;
 use crate::form::Form;
 use crate::idempotency::Saved;
 use crate::state::{Cause, State};
-use crate::{execution, reading, refunds, sessions};
+use crate::{api_keys, execution, reading, refunds, sessions};
 
 /// Answers one request to `/v1/…`.
 pub(crate) fn answer(
@@ -20,7 +20,7 @@ pub(crate) fn answer(
 ) -> Response<Bytes> {
     let request_id = state.ids.next("req_");
     let headers = request.headers();
-    let checked = authenticate(state, headers).and_then(|()| check_version(headers));
+    let checked = api_keys::check(&state.options, request).and_then(|()| check_version(headers));
     let mut response = match checked {
         Err(error) => reply(error.status, &error.body()),
         Ok(()) if request.method() == Method::POST => post(state, request, &request_id, now),
@@ -40,15 +40,6 @@ fn answered(result: Result<Value, ApiError>) -> Response<Bytes> {
     match result {
         Ok(body) => reply(StatusCode::OK, &body),
         Err(error) => reply(error.status, &error.body()),
-    }
-}
-
-fn authenticate(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
-    let sent = text(headers, header::AUTHORIZATION.as_str());
-    match sent.and_then(|sent| sent.strip_prefix("Bearer ")) {
-        None => Err(ApiError::unauthorized("You did not provide an API key.")),
-        Some(key) if key == state.options.api_key => Ok(()),
-        Some(_) => Err(ApiError::unauthorized("Invalid API Key provided.")),
     }
 }
 

@@ -51,6 +51,12 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "invalid_request_error", message)
     }
 
+    /// A key that may do less than what was asked for.
+    pub(crate) fn not_permitted() -> Self {
+        let message = "The provided key does not have the required permissions for this endpoint.";
+        Self::new(StatusCode::FORBIDDEN, "invalid_request_error", message)
+    }
+
     /// An id that names nothing.
     pub(crate) fn no_such(what: &str, id: &str, param: &str) -> Self {
         let message = format!("No such {what}: '{id}'");

@@ -51,6 +51,7 @@
 
 mod amounts;
 mod api;
+mod api_keys;
 mod billing;
 mod card_form;
 mod cards;
@@ -90,6 +91,7 @@ use serde_json::Value;
 
 use state::State;
 
+pub use api_keys::{ApiKey, KeyScope};
 pub use endpoint::Endpoint;
 
 /// Where the double lives and which secrets it knows.
@@ -99,8 +101,10 @@ pub struct Options {
     pub base_url: String,
     /// The address of [`Sandbox::page`], without a slash at the end.
     pub pages_url: String,
-    /// The only key that the API takes.
+    /// The key that may do everything.
     pub api_key: String,
+    /// Keys that may do less.
+    pub more_keys: Vec<ApiKey>,
     /// Each signs every webhook; there are two while a secret is being rolled.
     pub signing_secrets: Vec<String>,
     /// The function that webhooks are for.
@@ -124,6 +128,7 @@ impl Default for Options {
             base_url: "http://127.0.0.1:8787/stripe".to_owned(),
             pages_url: "http://127.0.0.1:8787/pay".to_owned(),
             api_key: "rk_test_sandbox".to_owned(),
+            more_keys: Vec::new(),
             signing_secrets: vec!["whsec_sandbox".to_owned()],
             webhook_function: "bdc-webhook".to_owned(),
             webhook_url: "http://127.0.0.1:8787/url/bdc-webhook/".to_owned(),

@@ -180,7 +180,10 @@ async fn every_permission_is_used_and_none_is_missing() {
     ];
     assert_eq!(town.cases(), cases);
     assert_eq!(town.fleet.cloud.denied(), []);
-    assert_eq!(town.fleet.cloud.unused_permissions(), Vec::<String>::new());
+    let mut unused = town.fleet.cloud.unused_permissions();
+    // Dunning's are for its own stories.
+    unused.retain(|permission| !permission.starts_with("dunr-"));
+    assert_eq!(unused, Vec::<String>::new());
 }
 
 /// The ways to write an attribute of a booking: each ends as the code of its refusal, or as `ok`.

@@ -12,12 +12,12 @@ use super::budget::{Budget, budget};
 use super::cards;
 use super::debt::{Debt, Ending};
 use super::declines::Class;
-use super::ending::end;
-use super::mail::MailKind;
+use super::ending::{end, status_of};
+use super::mail::{MailKind, kind_for};
 use super::names::attempt_key;
 use super::sight::{FailureSeen, InvoiceStatus, Sight, absorb, ended, judge};
 use super::{
-    Access, Act, Attempt, CaseReason, Consequence, Dunning, LogEvent, Plan, Purpose, Rejection,
+    Access, Act, Attempt, CaseReason, Dunning, LogEvent, Plan, Purpose, Rejection, Status,
     Transition,
 };
 
@@ -30,6 +30,11 @@ const KEY_VALID_FOR: TimeDelta = TimeDelta::hours(23);
 const RESENDS_MAX: u32 = 2;
 /// After this long without an answer a person hears of it.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(24);
+/// How long after a claim the provider may still be about to make its charge: while it may, that
+/// there is none says nothing.
+const MADE_WITHIN: TimeDelta = TimeDelta::minutes(30);
+/// How long an invoice rests that could not be charged for a reason that may pass.
+const REST: TimeDelta = TimeDelta::days(1);
 /// How long a card rests whose charges could not be counted.
 const UNCOUNTED_WAIT: TimeDelta = TimeDelta::days(1);
 /// A schedule fires within its minute.
@@ -63,7 +68,7 @@ pub enum Outcome {
     Captured,
     /// It is on its way, for days.
     Processing,
-    Declined(FailureSeen),
+    Declined(Box<FailureSeen>),
     /// The invoice was not open any more, and this is how it stands.
     NotOpen(Box<Sight>),
     /// Less than the provider takes.
@@ -120,7 +125,7 @@ pub(super) fn fired_late(
         return Err(Rejection::Stale);
     }
     spend_plan(&mut to);
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     Ok(to
         .about(&errand.invoice_id)
         .told(
@@ -140,7 +145,7 @@ pub(super) fn fire(
     let errand = errand(row, n, now)?;
     let mut to = to.about(&errand.invoice_id);
     match (errand.kind, &row.attempt) {
-        (ErrandKind::Resume, Some(attempt)) => resume(to, attempt.clone(), sight, now),
+        (ErrandKind::Resume, Some(attempt)) => resume(to, n, attempt.clone(), sight, now),
         (ErrandKind::Resume, None) | (ErrandKind::TooLate, _) => Err(Rejection::Stale),
         (ErrandKind::Look, _) => {
             spend_plan(&mut to);
@@ -177,7 +182,7 @@ fn look(
         return close(to, invoice_id, ending, now);
     }
     absorb(&mut to, invoice_id, sight, now);
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     let why = verdict_of(&to.after, invoice_id);
     to.told(LogEvent::Looked, why)
 }
@@ -198,41 +203,53 @@ fn charge(
     }
     absorb(&mut to, invoice_id, sight, now);
     if sight.is_processing {
-        to.consequences.push(Consequence::Plan);
-        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
-            debt.not_before = Some(now + TimeDelta::days(1));
-        }
-        return to
-            .told(LogEvent::RetrySkipped, "a payment is under way")
+        return put_off(to, invoice_id, now + REST, "a payment is under way")
             .with_result("processing");
     }
-    let blocked = to
-        .after
-        .invoices
-        .get(invoice_id)
-        .is_some_and(|debt| debt.block.is_some());
-    if blocked && row.new_card.is_none() {
+    if is_blocked(&to.after, invoice_id, sight) {
         let why = verdict_of(&to.after, invoice_id);
         return skip(to, plan, &why, now);
     }
-    if let Budget::Full {
-        until,
-        rule,
-        edition,
-    } = budget_of(sight, now)
-    {
-        if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
-            debt.not_before = Some(until);
-        }
-        to.consequences.push(Consequence::Plan);
-        return to
-            .told(
-                LogEvent::RetrySkipped,
-                format!("{rule} (budgets {edition})"),
-            )
-            .with_result("budget_full");
+    let debt = to.after.invoices.get(invoice_id);
+    let advised = debt.and_then(|debt| debt.not_before);
+    if let Some(until) = advised.filter(|until| now + EARLY_MAX < *until) {
+        let why = verdict_of(&to.after, invoice_id);
+        return put_off(to, invoice_id, until, &why).with_result("advised_to_wait");
     }
-    claim(to, plan, sight, now)
+    match budget_of(sight, now) {
+        Budget::Room => claim(to, plan, sight, now),
+        Budget::Full {
+            until,
+            rule,
+            edition,
+        } => put_off(
+            to,
+            invoice_id,
+            until,
+            &format!("{rule} (budgets {edition})"),
+        )
+        .with_result("budget_full"),
+    }
+}
+
+/// Another day, at no cost of a date.
+fn put_off(mut to: Transition, invoice_id: &str, until: DateTime<Utc>, why: &str) -> Transition {
+    if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+        debt.not_before = Some(until);
+    }
+    to.order_plan();
+    to.told(LogEvent::RetrySkipped, why)
+}
+
+/// Whether what would be charged is what must not be: the customer may have another card by now.
+fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
+    let debt = row.invoices.get(invoice_id);
+    let Some(block) = debt.and_then(|debt| debt.block.as_ref()) else {
+        return false;
+    };
+    let would_be = sight.card.as_ref().map(|card| &card.payment_method);
+    let differs = |blocked: &String| would_be.is_some_and(|would_be| would_be != blocked);
+    !block.payment_method.as_ref().is_some_and(differs)
 }
 
 /// What the card's network allows, after all that anybody charged to it.
@@ -284,15 +301,43 @@ fn skip(mut to: Transition, plan: &Plan, why: &str, now: DateTime<Utc>) -> Trans
     to = to
         .told(LogEvent::RetrySkipped, why)
         .with_result("not_charged");
-    if plan.purpose == Purpose::Charge {
-        use_up_step(&mut to, &plan.invoice_id, now);
-    }
-    to.consequences.push(Consequence::Plan);
+    spend(&mut to, plan.purpose, &plan.invoice_id, now);
+    to.order_plan();
     to
+}
+
+/// A try is used up: a date of the calendar, or what the new card promised.
+fn spend(to: &mut Transition, purpose: Purpose, invoice_id: &str, now: DateTime<Utc>) {
+    match purpose {
+        Purpose::Charge => use_up_step(to, invoice_id, now),
+        Purpose::ChargeNewCard => {
+            to.after.new_card = None;
+            write_again(to, invoice_id, now);
+        }
+        Purpose::Look => {}
+    }
+}
+
+/// The customer hears that the new card did not help either: with the next date, if there is one.
+fn write_again(to: &mut Transition, invoice_id: &str, now: DateTime<Utc>) {
+    let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
+        return;
+    };
+    debt.mailed_step = None;
+    if debt.exhausted {
+        let kind = match debt.block {
+            Some(_) => kind_for(debt),
+            None => Some(MailKind::Reminder),
+        };
+        if let Some(kind) = kind {
+            to.mail(kind, Some(invoice_id), now);
+        }
+    }
 }
 
 fn resume(
     mut to: Transition,
+    n: u32,
     attempt: Attempt,
     sight: &Sight,
     now: DateTime<Utc>,
@@ -301,10 +346,11 @@ fn resume(
     spend_plan(&mut to);
     to.attempt_no = Some(attempt.n);
     let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
-    let same = sight.amount == attempt.amount || sight.status == InvoiceStatus::Paid;
-    if is_young && same && !sight.is_processing {
+    if is_young && may_ask_again(&to.after, &attempt, sight) {
         let again = Attempt {
             lease_until: now + LEASE,
+            // The schedule that brought us here takes over again if this run crashes.
+            plan_no: n,
             ..attempt
         };
         to.after.attempt = Some(again.clone());
@@ -323,16 +369,31 @@ fn resume(
         return Ok(close(to, invoice_id, ending, now));
     }
     if sight.latest_charge == attempt.charge_before {
+        if now - attempt.claimed_at < MADE_WITHIN {
+            return Ok(unanswered(&row, to, &attempt, "unanswered", now));
+        }
         to.after.attempt = None;
-        to.consequences.push(Consequence::Plan);
-        return Ok(to
-            .told(LogEvent::RetrySkipped, "the provider never made the charge")
-            .with_result("not_made"));
+        let why = "the provider never made the charge";
+        return Ok(put_off(to, invoice_id, now + REST, why).with_result("not_made"));
     }
     Ok(match &sight.failure {
         Some(failure) => declined(to, &attempt, failure, now),
         None => unanswered(&row, to, &attempt, "unanswered", now),
     })
+}
+
+/// Whether asking once more under the same key can do no harm, even if the first request never
+/// arrived: the charge is still wanted, or the invoice is paid and the answer only says by whom.
+fn may_ask_again(row: &Dunning, attempt: &Attempt, sight: &Sight) -> bool {
+    let debt = row.invoices.get(&attempt.invoice_id);
+    let is_wanted = row.status != Status::Cancelled && debt.is_some_and(Debt::is_open);
+    match sight.status {
+        InvoiceStatus::Paid => true,
+        InvoiceStatus::Open => is_wanted && !sight.is_processing && sight.amount == attempt.amount,
+        // The provider would still take the money, but nobody wants it any more.
+        InvoiceStatus::Uncollectible => false,
+        InvoiceStatus::Draft | InvoiceStatus::Void => false,
+    }
 }
 
 pub(super) fn settle(
@@ -369,16 +430,9 @@ fn captured(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transi
     if let Some(card) = to.after.card_pending.take() {
         to.after.new_card = Some(card);
     }
-    if to
-        .after
-        .open_debts()
-        .iter()
-        .all(|(_, debt)| !debt.exhausted)
-    {
-        access::set(&mut to, Access::Granted);
-    }
+    restore(&mut to);
     if to.after.current().is_some() {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to.told(LogEvent::RetrySucceeded, format!("key {}", attempt.key))
         .with_result("captured")
@@ -412,13 +466,11 @@ fn declined(
         debt.known = false;
     }
     let pending = to.after.card_pending.take();
-    if attempt.purpose == Purpose::Charge {
-        use_up_step(&mut to, invoice_id, now);
-    }
+    spend(&mut to, attempt.purpose, invoice_id, now);
     if let Some(card) = pending {
         cards::take(&mut to, card);
     } else {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to
 }
@@ -437,12 +489,17 @@ fn overtaken(
     match ended(sight, Ending::PaidByCustomer).filter(|_| is_open) {
         Some(ending) => close(to, invoice_id, ending, now),
         None => {
-            to.consequences.push(Consequence::Plan);
-            to.told(
-                LogEvent::RetrySkipped,
-                "the provider says that it is not open",
-            )
-            .with_result("overtaken")
+            to = to
+                .told(
+                    LogEvent::RetrySkipped,
+                    "the provider says that it is not open",
+                )
+                .with_result("overtaken");
+            if is_open {
+                spend(&mut to, attempt.purpose, invoice_id, now);
+            }
+            to.order_plan();
+            to
         }
     }
 }
@@ -454,12 +511,8 @@ fn refused(mut to: Transition, attempt: &Attempt, code: String, now: DateTime<Ut
         .told(LogEvent::RetryFailed, "refused, which is no decline")
         .with_result(code);
     to.open_case(CaseReason::ChargeRefused, Some(&attempt.invoice_id), now);
-    if attempt.purpose == Purpose::Charge {
-        use_up_step(&mut to, &attempt.invoice_id, now);
-    } else {
-        to.after.new_card = None;
-    }
-    to.consequences.push(Consequence::Plan);
+    spend(&mut to, attempt.purpose, &attempt.invoice_id, now);
+    to.order_plan();
     to
 }
 
@@ -483,25 +536,25 @@ fn unanswered(
     if is_old && result != "processing" && !row.cases.contains_key(&CaseReason::ChargeUnanswered) {
         to.open_case(CaseReason::ChargeUnanswered, Some(&attempt.invoice_id), now);
     }
-    to.consequences.push(Consequence::Plan);
+    to.order_plan();
     to
 }
 
 fn close(mut to: Transition, invoice_id: &str, ending: Ending, now: DateTime<Utc>) -> Transition {
     end(&mut to, invoice_id, ending, now);
-    if to
-        .after
-        .open_debts()
-        .iter()
-        .all(|(_, debt)| !debt.exhausted)
-    {
-        access::set(&mut to, Access::Granted);
-    }
+    restore(&mut to);
     if to.after.current().is_some() {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
     }
     to.told(LogEvent::InvoiceEnded, "read from the live invoice")
         .with_result(ending.as_str())
+}
+
+/// Access comes back once no open invoice stands against it.
+fn restore(to: &mut Transition) {
+    if status_of(&to.after) != Status::Paused {
+        access::set(to, Access::Granted);
+    }
 }
 
 /// One date of the calendar is used up; after the last one access is paused.

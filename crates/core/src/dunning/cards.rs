@@ -1,6 +1,6 @@
 //! The customer has another payment method.
 
-use super::{Consequence, Dunning, LogEvent, Rejection, Status, Transition};
+use super::{Dunning, LogEvent, Rejection, Status, Transition};
 
 pub(super) fn reported(
     row: &Dunning,
@@ -47,14 +47,16 @@ pub(super) fn reported(
 /// Goes on with a new payment method: what stood in the way was about the old one.
 pub(super) fn take(to: &mut Transition, payment_method: String) {
     to.after.new_card = Some(payment_method);
+    if to.after.closed.take().is_some() {
+        // The customer takes it up again, so the horizon is counted anew.
+        to.after.entered_dunning_at = Some(to.after.moved_at);
+    }
     for debt in to.after.invoices.values_mut().filter(|debt| debt.is_open()) {
         debt.block = None;
         debt.not_before = None;
     }
     to.drop_plan();
-    if !to.consequences.contains(&Consequence::Plan) {
-        to.consequences.push(Consequence::Plan);
-    }
+    to.order_plan();
 }
 
 #[cfg(test)]

@@ -47,6 +47,9 @@ pub struct Debt {
     /// By which rule the last decline was judged, with its edition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// The failed charge that was judged last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_charge: Option<String>,
     /// When the provider means to charge it by itself: its own retries are on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_retries_at: Option<DateTime<Utc>>,

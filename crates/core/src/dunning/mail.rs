@@ -250,13 +250,26 @@ pub(crate) fn kind_for(debt: &Debt) -> Option<MailKind> {
     }
 }
 
-/// What mail `no` may say now.
+/// What mail `no` may say now, if it is still owed.
 ///
 /// # Errors
 /// Why it must not be sent.
 pub fn facts(row: &Dunning, no: u32) -> Result<MailFacts, NoMail> {
     let mail = row.mails.items.get(&no).filter(|it| it.state.is_owed());
-    let mail = mail.ok_or(NoMail::Done)?;
+    facts_of(row, mail.ok_or(NoMail::Done)?, row.link.no + 1)
+}
+
+/// What mail `no` says, which is claimed by whoever asks: its link is the row's own.
+///
+/// # Errors
+/// If it is not claimed, or no longer true.
+pub fn claimed_facts(row: &Dunning, no: u32) -> Result<MailFacts, NoMail> {
+    let is_claimed = |it: &&Mail| matches!(it.state, MailState::Claimed { .. });
+    let mail = row.mails.items.get(&no).filter(is_claimed);
+    facts_of(row, mail.ok_or(NoMail::Done)?, row.link.no)
+}
+
+fn facts_of(row: &Dunning, mail: &Mail, link_no: u32) -> Result<MailFacts, NoMail> {
     let current = row.current();
     let (invoice_id, debt) = match mail.kind {
         MailKind::Receipt | MailKind::Team(_) => {
@@ -274,7 +287,7 @@ pub fn facts(row: &Dunning, no: u32) -> Result<MailFacts, NoMail> {
         | MailKind::FreshLink
         | MailKind::Reminder => current.ok_or(NoMail::Overtaken)?,
     };
-    if mail.kind.is_dunning() && !still_true(row, mail.kind, debt) {
+    if mail.kind.has_link() && !still_true(row, mail.kind, debt) {
         return Err(NoMail::Overtaken);
     }
     let charges = matches!(mail.kind, MailKind::Failed);
@@ -290,13 +303,15 @@ pub fn facts(row: &Dunning, no: u32) -> Result<MailFacts, NoMail> {
         next_is_last: next.is_some() && debt.steps_used + 1 >= row.max_attempts,
         hosted_url: debt.hosted_url.clone(),
         failed_charges: debt.steps_used + 1,
-        link_no: row.link.no + 1,
+        link_no,
     })
 }
 
-/// Whether a mail that asks for money still fits what is.
+/// Whether a mail with a link still fits what is. Whoever asks for a link gets one after the case
+/// was closed, too.
 fn still_true(row: &Dunning, kind: MailKind, debt: &Debt) -> bool {
-    if row.status == Status::Cancelled || row.closed.is_some() {
+    let is_over = row.closed.is_some() && kind.is_dunning();
+    if row.status == Status::Cancelled || is_over {
         return false;
     }
     match kind {

@@ -3,12 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::mail::{MailKind, MailState, NoMail, facts};
-use super::{CaseReason, Dunning, LogEvent, MailNote, Rejection, Transition};
+use super::{CaseReason, Dunning, LogEvent, MailNote, Rejection, Status, Transition};
 
 /// How long its holder has for a mail: three times the mailer's time-out.
 const CLAIM: TimeDelta = TimeDelta::seconds(90);
 /// How long a link that was used leads to the same page again: people click twice.
 const USED_AGAIN_FOR: TimeDelta = TimeDelta::minutes(10);
+/// What the history says came of a mail of which nobody knows whether it was sent.
+pub(crate) const MAIL_UNANSWERED: &str = "unanswered";
 
 pub(super) fn claim(
     row: &Dunning,
@@ -75,7 +77,8 @@ pub(super) fn note(
             if tells {
                 to.open_case(CaseReason::MailUnanswered, invoice_id.as_deref(), now);
             }
-            Ok(to.told(LogEvent::EmailNotSent, "nobody knows whether it was sent"))
+            let to = to.told(LogEvent::EmailNotSent, "nobody knows whether it was sent");
+            Ok(to.with_result(MAIL_UNANSWERED))
         }
         (MailState::Owed | MailState::Claimed { .. }, MailNote::Dropped(why)) => {
             let why = why.to_owned();
@@ -147,9 +150,14 @@ pub(super) fn ask_for_link(
     no: u32,
     now: DateTime<Utc>,
 ) -> Result<Transition, Rejection> {
-    let Some((invoice_id, _)) = row.current() else {
+    // Who has left is not written to about money, whatever is still open.
+    let current = row.current().filter(|_| row.status != Status::Cancelled);
+    let Some((invoice_id, _)) = current else {
         return Err(Rejection::Nothing);
     };
+    if row.status == Status::Cancelled {
+        return Err(Rejection::Nothing);
+    }
     // Once for each link that was sent: whoever holds an old one can't flood the customer.
     if row.link.asked || no > row.link.no {
         return Err(Rejection::Already);

@@ -106,7 +106,7 @@ fn wish(row: &Dunning, now: DateTime<Utc>) -> Result<Option<Wish>, NoHolidayData
     let soon = |purpose, why: &str| Wish {
         purpose,
         invoice_id: invoice_id.clone(),
-        at: now + SOONEST,
+        at: (now + SOONEST).max(debt.not_before.unwrap_or(now)),
         why: why.to_owned(),
     };
     if row.new_card.is_some() && row.extra_attempts < row.terms.extra_attempts_max {

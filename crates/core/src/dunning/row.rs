@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::access::Standing;
 use super::debt::Debt;
 use super::mail::Mails;
 use super::policy::Terms;
@@ -198,20 +199,15 @@ impl Dunning {
     /// `access` outlives the status that it was written in, since an event may end the dunning but
     /// not write it: the retrier's word counts while the status is paused, an operator's always.
     pub fn access(&self) -> Access {
-        match (self.status, self.access, self.access_by) {
-            (_, Some(access), Some(AccessBy::Operator)) => access,
-            (Status::Paused, Some(access), Some(AccessBy::Retrier) | None) => access,
-            (Status::Paused, None, _) => Access::Granted,
-            (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
-                _,
-                Some(AccessBy::Retrier) | None,
-            ) => Access::Granted,
-            (
-                Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled,
-                None,
-                Some(AccessBy::Operator),
-            ) => Access::Granted,
+        self.standing().access()
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            status: self.status,
+            access: self.access,
+            access_by: self.access_by,
+            paused_at: self.paused_at,
         }
     }
 
@@ -257,15 +253,17 @@ impl Dunning {
     /// Whether something must be planned that is not.
     pub fn wants_plan(&self) -> bool {
         let follows = !matches!(self.status, Status::Cancelled) && self.closed.is_none();
-        let waits = self.attempt.is_some()
-            || self.open_debts().iter().any(|(_, debt)| !debt.exhausted)
+        let waits = self.open_debts().iter().any(|(_, debt)| !debt.exhausted)
             || (self.new_card.is_some() && self.current().is_some());
-        self.plan.is_none() && follows && waits
+        // Money may have been taken, whatever became of the subscription.
+        self.plan.is_none() && (self.attempt.is_some() || follows && waits)
     }
 
     /// When to remind a paused customer next.
     pub fn reping_at(&self) -> Option<DateTime<Utc>> {
-        let reminds = self.status == Status::Paused && self.repings < self.terms.repings_max;
+        let reminds = self.status == Status::Paused
+            && self.current().is_some()
+            && self.repings < self.terms.repings_max;
         let days = i64::from(self.terms.reping_every_days) * (i64::from(self.repings) + 1);
         let paused_at = self.paused_at.filter(|_| reminds)?;
         Some(paused_at + TimeDelta::days(days))
@@ -273,9 +271,8 @@ impl Dunning {
 
     /// When nothing more is done of ourselves about what is still open.
     pub fn horizon(&self) -> Option<DateTime<Utc>> {
-        let entered = self
-            .entered_dunning_at
-            .filter(|_| self.current().is_some())?;
+        let follows = self.current().is_some() && self.status != Status::Cancelled;
+        let entered = self.entered_dunning_at.filter(|_| follows)?;
         Some(entered + TimeDelta::days(i64::from(self.terms.abandon_after_days)))
     }
 }

@@ -44,9 +44,11 @@ pub struct Sight {
 }
 
 /// Why a charge failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailureSeen {
     pub decline: Decline,
+    /// The charge that failed; absent if it never became one.
+    pub charge: Option<String>,
     pub payment_method: Option<String>,
     /// The bank waits for its customer.
     pub needs_action: bool,
@@ -169,12 +171,13 @@ fn entered(
         failed_with: None,
         not_before: None,
         verdict: None,
+        judged_charge: None,
         provider_retries_at: report.provider_retries_at,
         end: None,
     };
     after.invoices.insert(report.invoice_id.clone(), debt);
     super::ending::prune(after);
-    to.consequences.push(super::Consequence::Plan);
+    to.order_plan();
     to.about(&report.invoice_id)
         .told(LogEvent::ChargeFailed, "reported by the provider")
 }
@@ -214,7 +217,7 @@ pub(super) fn action_required(
         debt.mailed_step = None;
     }
     to.drop_plan();
-    to.consequences.push(super::Consequence::Plan);
+    to.order_plan();
     Ok(to.told(LogEvent::ChargeFailed, "the bank asks for approval"))
 }
 
@@ -223,14 +226,25 @@ pub(super) fn absorb(to: &mut Transition, invoice_id: &str, sight: &Sight, now: 
     let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
         return;
     };
-    debt.known = true;
+    let was_known = std::mem::replace(&mut debt.known, true);
+    let (judged, not_before) = (debt.judged_charge.clone(), debt.not_before);
     debt.amount = sight.amount;
     // Events are stamped in whole seconds.
     debt.as_of = Some(now.trunc_subsecs(0));
     debt.hosted_url = sight.hosted_url.clone().or(debt.hosted_url.take());
     debt.provider_retries_at = sight.provider_retries_at;
-    if let Some(failure) = &sight.failure {
+    // What was judged before is not judged anew: what stood in the way may have been put right since.
+    let is_news =
+        |failure: &&FailureSeen| !was_known || failure.charge.is_none() || failure.charge != judged;
+    if let Some(failure) = sight.failure.as_ref().filter(is_news) {
         judge(to, invoice_id, failure, now);
+        // A failure that can't be told from the one before begins no second wait.
+        if was_known
+            && failure.charge.is_none()
+            && let Some(debt) = to.after.invoices.get_mut(invoice_id)
+        {
+            debt.not_before = not_before;
+        }
     }
     by_hand(to, invoice_id, sight);
 }
@@ -278,6 +292,7 @@ pub(super) fn judge(
     let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
         return;
     };
+    debt.judged_charge = failure.charge.clone().or(debt.judged_charge.take());
     debt.verdict = Some(told(&verdict));
     debt.failed_with.clone_from(&failure.payment_method);
     debt.block = match (verdict.class, failure.needs_action) {

@@ -38,7 +38,7 @@ pub(super) fn tend(
         };
         to = to.about(&plan.invoice_id);
         to.drop_plan();
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
         return Ok(to
             .told(
                 LogEvent::RetrySkipped,
@@ -51,7 +51,7 @@ pub(super) fn tend(
         .as_ref()
         .is_none_or(|it| overdue(it.lease_until));
     if row.wants_plan() && overdue(row.moved_at) && lease_is_over {
-        to.consequences.push(Consequence::Plan);
+        to.order_plan();
         return Ok(to.told(LogEvent::InvoiceUpdated, "an order to plan had no effect"));
     }
     if row.reping_at().is_some_and(|at| at <= now) {

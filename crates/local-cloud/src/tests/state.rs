@@ -140,3 +140,23 @@ fn the_deployed_template_can_be_built() {
     assert_eq!(cloud.table("bdc-outbox").unwrap(), Vec::<Value>::new());
     assert!(cloud.secrets()["bdc-tokens"].contains("front-of-house"));
 }
+
+#[tokio::test]
+async fn the_deployed_schedules_may_start_their_functions() {
+    let template = include_str!("../../../../template.yaml");
+    let cloud = LocalCloud::from_template(template, options()).unwrap();
+    assert!(!cloud.schedules().is_empty());
+    for schedule in cloud.schedules() {
+        let function = crate::template::function_in(&schedule.target);
+        cloud.install_as::<Worker>(function).unwrap();
+        assert!(cloud.fire_schedule(&schedule.name));
+    }
+    let settled = cloud.settle().await;
+    assert_eq!(settled.deliveries, cloud.schedules().len());
+    let denied = cloud.denied().into_iter();
+    let denied: Vec<String> = denied
+        .map(|denied| denied.action)
+        .filter(|action| action == "lambda:InvokeFunction")
+        .collect();
+    assert_eq!(denied, Vec::<String>::new());
+}

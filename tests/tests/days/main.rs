@@ -1,0 +1,3 @@
+//! Business days, judged by calendars that others keep.
+
+mod oracles;

@@ -1,0 +1,4 @@
+//! The stories of dunning: from a failed invoice to money or to a pause, and never to an end.
+
+mod first_failure;
+mod support;

@@ -1,0 +1,15 @@
+//! What the stories of dunning have in common.
+
+use fleet_tests::{Subscriber, Town};
+
+/// Monday 30 November 2026, 09:00 in London: the next business days are plain ones.
+pub const MONDAY: &str = "2026-11-30T09:00:00Z";
+/// A card that always pays.
+pub const GOOD_CARD: &str = "4242424242424242";
+
+/// A town on a Monday morning, with a subscriber whose first period is paid.
+pub async fn with_subscriber() -> (Town, Subscriber) {
+    let town = Town::at(MONDAY);
+    let subscriber = town.subscriber(GOOD_CARD).await;
+    (town, subscriber)
+}
