@@ -15,6 +15,7 @@ pub mod mail;
 mod name;
 mod plain;
 mod preview;
+pub mod summary;
 mod when;
 
 use std::fmt;

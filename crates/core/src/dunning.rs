@@ -34,6 +34,7 @@ mod row;
 pub mod seen;
 mod sight;
 mod step;
+pub mod summary;
 pub mod suppression;
 mod upkeep;
 pub mod window;
@@ -60,6 +61,7 @@ pub use step::{
 };
 
 use mail::MailKind;
+pub(crate) use mailing::MAIL_UNANSWERED;
 use policy::Terms;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ pub use logs::{EmbeddedMetrics, init_logs};
 pub use metrics::count;
 pub use run::run;
 pub use secrets::{SecretCache, SecretError, SecretVersions};
-pub use tokens::{Caller, Tokens};
+pub use tokens::{Caller, Tokens, token_holder};
 
 /// What a function is made from. `aws` carries the HTTP client, the region and the credentials;
 /// the payment provider is called through the same HTTP client.

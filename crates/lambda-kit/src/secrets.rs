@@ -89,6 +89,25 @@ impl SecretCache {
         Ok(versions)
     }
 
+    /// As [`SecretCache::get`], but gives the versions in memory if Secrets Manager does not answer and
+    /// they are not older than `stale_max`.
+    ///
+    /// # Errors
+    /// As [`SecretCache::get`], if there are none that young.
+    pub async fn get_or_stale(
+        &self,
+        now: DateTime<Utc>,
+        stale_max: TimeDelta,
+    ) -> Result<SecretVersions, SecretError> {
+        match self.get(now).await {
+            Ok(versions) => Ok(versions),
+            Err(error) => match &*self.kept.lock().await {
+                Some(kept) if now - kept.read_at <= stale_max => Ok(kept.versions.clone()),
+                Some(_) | None => Err(error),
+            },
+        }
+    }
+
     /// Returns the active versions after something did not match the ones in memory: read anew,
     /// but at most twice a minute, whatever a flood of garbage does.
     ///

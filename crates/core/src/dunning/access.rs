@@ -1,6 +1,46 @@
 //! Whether the app lets a customer in, as far as an operator says so.
 
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
 use super::{Access, AccessBy, Dunning, LogEvent, Rejection, Status, Transition};
+
+/// What is needed of a row to answer the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    pub status: Status,
+    #[serde(default)]
+    pub access: Option<Access>,
+    #[serde(default)]
+    pub access_by: Option<AccessBy>,
+    #[serde(default)]
+    pub paused_at: Option<DateTime<Utc>>,
+}
+
+impl Standing {
+    /// The attributes of a row that it is read from.
+    pub const ATTRIBUTES: [&'static str; 4] = ["status", "access", "access_by", "paused_at"];
+
+    /// See [`Dunning::access`].
+    pub fn access(self) -> Access {
+        match (self.status, self.access, self.access_by) {
+            (_, Some(access), Some(AccessBy::Operator)) => access,
+            // Who leaves while access is paused does not get it back by that.
+            (Status::Paused | Status::Cancelled, Some(access), _) if self.paused_at.is_some() => {
+                access
+            }
+            (
+                Status::Active
+                | Status::Retrying
+                | Status::Paused
+                | Status::Recovered
+                | Status::Cancelled,
+                _,
+                _,
+            ) => Access::Granted,
+        }
+    }
+}
 
 impl Access {
     pub fn as_str(self) -> &'static str {

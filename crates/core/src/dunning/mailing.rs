@@ -9,6 +9,8 @@ use super::{CaseReason, Dunning, LogEvent, MailNote, Rejection, Status, Transiti
 const CLAIM: TimeDelta = TimeDelta::seconds(90);
 /// How long a link that was used leads to the same page again: people click twice.
 const USED_AGAIN_FOR: TimeDelta = TimeDelta::minutes(10);
+/// What the history says came of a mail of which nobody knows whether it was sent.
+pub(crate) const MAIL_UNANSWERED: &str = "unanswered";
 
 pub(super) fn claim(
     row: &Dunning,
@@ -75,7 +77,8 @@ pub(super) fn note(
             if tells {
                 to.open_case(CaseReason::MailUnanswered, invoice_id.as_deref(), now);
             }
-            Ok(to.told(LogEvent::EmailNotSent, "nobody knows whether it was sent"))
+            let to = to.told(LogEvent::EmailNotSent, "nobody knows whether it was sent");
+            Ok(to.with_result(MAIL_UNANSWERED))
         }
         (MailState::Owed | MailState::Claimed { .. }, MailNote::Dropped(why)) => {
             let why = why.to_owned();

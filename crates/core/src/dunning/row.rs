@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::access::Standing;
 use super::debt::Debt;
 use super::mail::Mails;
 use super::policy::Terms;
@@ -198,21 +199,15 @@ impl Dunning {
     /// `access` outlives the status that it was written in, since an event may end the dunning but
     /// not write it: the retrier's word counts while the status is paused, an operator's always.
     pub fn access(&self) -> Access {
-        match (self.status, self.access, self.access_by) {
-            (_, Some(access), Some(AccessBy::Operator)) => access,
-            // Who leaves while access is paused does not get it back by that.
-            (Status::Paused | Status::Cancelled, Some(access), _) if self.paused_at.is_some() => {
-                access
-            }
-            (
-                Status::Active
-                | Status::Retrying
-                | Status::Paused
-                | Status::Recovered
-                | Status::Cancelled,
-                _,
-                _,
-            ) => Access::Granted,
+        self.standing().access()
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            status: self.status,
+            access: self.access,
+            access_by: self.access_by,
+            paused_at: self.paused_at,
         }
     }
 

@@ -1,0 +1,6 @@
+//! The deployed binary: all it does is run the handler.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    lambda_kit::run::<dunr_gatekeeper::Gatekeeper>().await
+}
