@@ -137,6 +137,11 @@ impl Town {
         answer
     }
 
+    /// Uses one of the sandbox's controls, which may refuse: whether it worked.
+    pub fn may_control(&self, path: &str, body: &Value) -> bool {
+        self.provider("POST", &format!("/_sandbox/{path}"), body).0 == 200
+    }
+
     /// The row of a subscription; null if there is none.
     pub fn dunning(&self, who: &Subscriber) -> Value {
         let rows = self.rows("dunr-dunning").into_iter();

@@ -38,6 +38,8 @@ pub(crate) struct Cloud {
     pub(crate) pump: tokio::sync::Mutex<()>,
     /// How long past its time a row stays readable.
     pub(crate) ttl_lag: Mutex<Duration>,
+    /// The shortest time between two firings of a `rate(…)` of the template.
+    pub(crate) rates_at_most: Mutex<Duration>,
     pub(crate) script: Mutex<Script>,
     /// Phones that said STOP to their carrier, which told us nothing.
     pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,

@@ -317,6 +317,16 @@ impl LocalCloud {
             .unwrap_or_else(PoisonError::into_inner) = lag;
     }
 
+    /// Fires each `rate(…)` of the template once in this time at most, from now on: months of virtual
+    /// time are spent on what happens in them, and not on sweeps each minute that find nothing.
+    pub fn set_rates_at_most(&self, every: Duration) {
+        *self
+            .0
+            .rates_at_most
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = every;
+    }
+
     /// Delivers out of order, twice and in small batches from now on; `None` ends it.
     pub fn set_disorder(&self, disorder: Option<Disorder>) {
         self.0.dice.set(disorder);

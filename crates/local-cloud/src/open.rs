@@ -63,6 +63,7 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         happenings: broadcast::channel(HAPPENINGS_KEPT).0,
         pump: tokio::sync::Mutex::new(()),
         ttl_lag: Mutex::new(Duration::zero()),
+        rates_at_most: Mutex::new(Duration::zero()),
         script: Mutex::new(Script::default()),
         carrier_optouts: Mutex::default(),
         refused_phones: Mutex::default(),

@@ -2,4 +2,5 @@
 
 mod course;
 mod first_failure;
+mod month;
 mod support;

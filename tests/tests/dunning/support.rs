@@ -7,6 +7,9 @@ pub const MONDAY: &str = "2026-11-30T09:00:00Z";
 /// A card that always pays.
 pub const GOOD_CARD: &str = "4242424242424242";
 
+/// Another card that always pays.
+pub const OTHER_CARD: &str = "5555555555554444";
+
 /// A town on a Monday morning, with a subscriber whose first period is paid.
 pub async fn with_subscriber() -> (Town, Subscriber) {
     let town = Town::at(MONDAY);

@@ -1,13 +1,15 @@
 //! Schedules to their targets, those of the template and those that calls made.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 
 use super::Settled;
 use crate::cloud::Cloud;
 use crate::iam::Access;
 use crate::meter::Denied;
+use crate::schedule::Timing;
 use crate::services::sqs;
 use crate::store::MadeSchedule;
 use crate::template::{Schedule, ScheduleTarget, read_schedule};
@@ -26,12 +28,7 @@ fn fire_of_template(cloud: &Cloud, settled: &mut Settled) {
             .look(|state| state.next_firings.get(name).copied())
             .filter(|due| *due <= now);
         let Some(due) = due else { continue };
-        // After a long stop the firings that were missed are not made up for.
-        let next = schedule
-            .timing
-            .next(due)
-            .filter(|next| *next > now)
-            .or_else(|| schedule.timing.next(now));
+        let next = next_firing(cloud, schedule, due);
         cloud.store.change(|state| match next {
             Some(next) => state.next_firings.insert(name.clone(), next),
             None => state.next_firings.remove(name),
@@ -40,6 +37,24 @@ fn fire_of_template(cloud: &Cloud, settled: &mut Settled) {
         if has_live_target(cloud, &schedule.target) {
             fire(cloud, name, schedule, settled);
         }
+    }
+}
+
+/// After a long stop the firings that were missed are not made up for.
+fn next_firing(cloud: &Cloud, schedule: &Schedule, due: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let now = cloud.clock.now();
+    let timing = &schedule.timing;
+    let next = timing
+        .next(due)
+        .filter(|next| *next > now)
+        .or_else(|| timing.next(now));
+    let at_most = *cloud
+        .rates_at_most
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    match timing {
+        Timing::Every(_) => next.map(|next| next.max(now + at_most)),
+        Timing::Once(_) | Timing::Cron(..) => next,
     }
 }
 
