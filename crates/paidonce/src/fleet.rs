@@ -158,7 +158,9 @@ impl Fleet {
         self.cloud.install::<dunr_mailer::Mailer>()?;
         self.cloud.install::<dunr_portal::Portal>()?;
         self.cloud.install::<dunr_feedback::Feedback>()?;
+        self.cloud.install::<dunr_gatekeeper::Gatekeeper>()?;
         self.cloud.install::<dunr_sweep::Sweep>()?;
+        self.cloud.install::<dunr_summary::MonthlySummary>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")
     }
 
@@ -232,6 +234,17 @@ impl Fleet {
             .restore(snapshot)
             .map_err(|error| problem(error.to_string()))
     }
+}
+
+/// The bucket of the mails' templates, in the local cloud's account.
+const ASSETS_BUCKET: &str = "dunr-assets-000000000000";
+
+/// Puts the built-in templates where an operator would.
+fn put_local_assets(cloud: &LocalCloud) -> Result<(), CloudError> {
+    for (key, text) in copywriter::dunning::built_in_files() {
+        cloud.put_object(ASSETS_BUCKET, &key, text)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
