@@ -25,6 +25,8 @@ pub use dunning::{DunningMail, SUBSCRIBER, SUBSCRIBER_EMAIL, Subscriber, dunning
 pub use money::CARD;
 pub use webhook::{SIGNING_SECRET_NAME, deposit_paid, session_event};
 
+pub use logs::Lines;
+
 /// The customer, unless a story says otherwise.
 pub const NAME: &str = "Philippa Quillfeather";
 pub const PHONE: &str = "07700 900123";

@@ -19,6 +19,26 @@ const FILTER: &str = "info,bdc_intake=debug,bdc_webhook=debug,bdc_cashier=debug,
     lambda_kit=debug,paidonce_core=debug,provider=debug,copywriter=debug,\
     local_cloud=debug";
 
+/// What was logged from now on, for stories without a town.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines(usize);
+
+impl Lines {
+    pub fn start() -> Self {
+        Self(start())
+    }
+
+    /// Adds up what this thread counted on a metric of `function`.
+    pub fn counted(self, function: &str, metric: &str) -> i64 {
+        counted(self.0, function, metric)
+    }
+
+    /// Fails if a line has one of `words`.
+    pub fn assert_discreet(self, words: &[String]) {
+        assert_discreet(self.0, words);
+    }
+}
+
 /// Starts collecting, once for the process. Returns the number of lines so far.
 pub(crate) fn start() -> usize {
     STARTED.call_once(|| {

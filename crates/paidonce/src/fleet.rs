@@ -156,9 +156,9 @@ impl Fleet {
         self.cloud.install::<dunr_scheduler::Scheduler>()?;
         self.cloud.install::<dunr_retrier::Retrier>()?;
         self.cloud.install::<dunr_mailer::Mailer>()?;
+        self.cloud.install::<dunr_gatekeeper::Gatekeeper>()?;
         self.cloud.install::<dunr_portal::Portal>()?;
         self.cloud.install::<dunr_feedback::Feedback>()?;
-        self.cloud.install::<dunr_gatekeeper::Gatekeeper>()?;
         self.cloud.install::<dunr_sweep::Sweep>()?;
         self.cloud.install::<dunr_summary::MonthlySummary>()?;
         self.cloud.install_as::<relay::Relay>("dunr-relay")

@@ -1,11 +1,11 @@
 //! One event as one step: what was seen, the change, its log and what follows.
 
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck};
+use aws_sdk_dynamodb::types::ConditionCheck;
 use chrono::{DateTime, Utc};
 use lambda_kit::{Failure, Function, Problem};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::DECISIONS_MAX;
-use paidonce_core::dunning::seen::{Seen, ended_invoice_key, ended_subscription_key};
+use paidonce_core::dunning::seen::Seen;
 use paidonce_core::dunning::{
     Command, Dunning, Ending, Rejection, create_step, decide, dunning_step,
 };
@@ -13,9 +13,7 @@ use paidonce_core::step::{Found, Row, Step, Written, from_item, read, write};
 
 use crate::Webhook;
 use crate::event::{Fact, InvoiceEnd, Received, Report};
-
-/// The kind of a note in the table of what was seen.
-const NOTE: &str = "ended";
+use crate::notes::note_of;
 
 /// What is known of the world, to decide on.
 #[derive(Default)]
@@ -80,7 +78,7 @@ impl Webhook {
         known: &Known,
         now: DateTime<Utc>,
     ) -> Option<Step> {
-        let begun = |outcome| self.begun(seen_as, event, report, outcome, now);
+        let begun = |outcome: &str| self.begun(seen_as, event, report, outcome, now);
         if known.noted {
             return Some(begun("ended_before"));
         }
@@ -99,20 +97,7 @@ impl Webhook {
         };
         let transition = match decided {
             Ok(transition) => transition,
-            Err(Rejection::Nothing) => {
-                let note = note_of(report, now)?;
-                let step = self.noted(begun("noted"), &note);
-                return Some(self.still(step, report, known));
-            }
-            Err(
-                rejection @ (Rejection::Already
-                | Rejection::Stale
-                | Rejection::TooEarly(_)
-                | Rejection::InFlight(_)),
-            ) => {
-                let step = begun(outcome(rejection));
-                return Some(self.still(step, report, known));
-            }
+            Err(rejection) => return self.refused(begun, report, known, rejection, now),
         };
         let step = self.unless_ended(begun(transition.event.as_str()), report, now);
         let origin = Origin {
@@ -124,6 +109,24 @@ impl Webhook {
             0 => create_step(step, tables, row, &transition, origin),
             _ => dunning_step(step, tables, row, &transition, origin),
         })
+    }
+
+    /// An event that changes nothing: what it was decided on must still be so.
+    fn refused(
+        &self,
+        begun: impl Fn(&str) -> Step,
+        report: &Report,
+        known: &Known,
+        rejection: Rejection,
+        now: DateTime<Utc>,
+    ) -> Option<Step> {
+        let step = match rejection {
+            Rejection::Nothing => self.noted(begun("noted"), &note_of(report, now)?),
+            Rejection::Already => begun("already"),
+            Rejection::Stale => begun("overtaken"),
+            Rejection::TooEarly(_) | Rejection::InFlight(_) => begun("nothing"),
+        };
+        Some(self.still(step, report, known))
     }
 
     /// The order that a report is to a row, if it can be one.
@@ -197,15 +200,6 @@ impl Webhook {
         }
     }
 
-    /// Leaves a note for a failure that is reported later. One that is there already is as good, and
-    /// is kept from now on anew.
-    fn noted(&self, step: Step, note: &Seen) -> Step {
-        let kind = AttributeValue::S(NOTE.to_owned());
-        let condition = "attribute_not_exists(#key) OR #kind = :kind";
-        let operands = [("#kind", "kind", ":kind", kind)];
-        step.put(&self.dedupe_table, note, condition, &operands)
-    }
-
     /// Requires that what was found of the subscription, or that nothing was, is still so.
     fn still(&self, step: Step, report: &Report, known: &Known) -> Step {
         let (table, key) = (&self.tables.dunning, &report.subscription_id);
@@ -218,26 +212,6 @@ impl Webhook {
                 step.check(Dunning::NAME, Dunning::KEY, table, key, check)
             }
         }
-    }
-
-    /// Requires of a failure that there is no note: an expired one may still be there, and is none.
-    fn unless_ended(&self, step: Step, report: &Report, now: DateTime<Utc>) -> Step {
-        let (Fact::Failed(invoice) | Fact::ActionRequired(invoice)) = &report.fact else {
-            return step;
-        };
-        let keys = [
-            ended_invoice_key(&invoice.invoice_id),
-            ended_subscription_key(&report.subscription_id),
-        ];
-        let now = AttributeValue::N(now.timestamp().to_string());
-        keys.iter().fold(step, |step, key| {
-            let check = ConditionCheck::builder()
-                .condition_expression("attribute_not_exists(#key) OR #expires_at < :now")
-                .expression_attribute_names("#key", Seen::KEY)
-                .expression_attribute_names("#expires_at", "expires_at")
-                .expression_attribute_values(":now", now.clone());
-            step.check(Seen::NAME, Seen::KEY, &self.dedupe_table, key, check)
-        })
     }
 }
 
@@ -255,42 +229,13 @@ impl Known {
 }
 
 impl Fact {
-    fn invoice_id(&self) -> Option<&str> {
+    pub(crate) fn invoice_id(&self) -> Option<&str> {
         match self {
             Self::Failed(report) | Self::ActionRequired(report) | Self::Updated(report) => {
                 Some(&report.invoice_id)
             }
             Self::Ended { invoice_id, .. } => Some(invoice_id),
             Self::Card { .. } | Self::Cancelled => None,
-        }
-    }
-}
-
-/// What is remembered of the end of something that nothing was known of.
-fn note_of(report: &Report, now: DateTime<Utc>) -> Option<Seen> {
-    let (key, outcome) = match &report.fact {
-        Fact::Ended { invoice_id, end } => (ended_invoice_key(invoice_id), end.outlasts()?),
-        Fact::Cancelled => (ended_subscription_key(&report.subscription_id), "cancelled"),
-        Fact::Failed(_) | Fact::ActionRequired(_) | Fact::Updated(_) | Fact::Card { .. } => {
-            return None;
-        }
-    };
-    Some(Seen {
-        subscription_id: Some(report.subscription_id.clone()),
-        invoice_id: report.fact.invoice_id().map(str::to_owned),
-        ..Seen::new(key, NOTE, outcome, now)
-    })
-}
-
-impl InvoiceEnd {
-    /// The name of an end that no failure can follow: an open invoice without an amount may get one.
-    fn outlasts(self) -> Option<&'static str> {
-        match self {
-            Self::Paid { .. } => Some("paid"),
-            Self::OutOfBand => Some("out_of_band"),
-            Self::Voided => Some("voided"),
-            Self::Uncollectible => Some("uncollectible"),
-            Self::Covered => None,
         }
     }
 }
@@ -306,13 +251,5 @@ fn ending(end: InvoiceEnd, invoice_id: &str, row: &Dunning) -> Ending {
         InvoiceEnd::Voided => Ending::Voided,
         InvoiceEnd::Uncollectible => Ending::Uncollectible,
         InvoiceEnd::Covered => Ending::Covered,
-    }
-}
-
-fn outcome(rejection: Rejection) -> &'static str {
-    match rejection {
-        Rejection::Already => "already",
-        Rejection::Stale => "overtaken",
-        Rejection::TooEarly(_) | Rejection::InFlight(_) | Rejection::Nothing => "nothing",
     }
 }

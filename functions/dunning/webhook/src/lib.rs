@@ -14,6 +14,7 @@ mod carry_out;
 mod customer;
 pub mod event;
 mod invoice;
+mod notes;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
