@@ -25,6 +25,8 @@ mod cards;
 mod debt;
 pub mod declines;
 mod ending;
+pub mod events;
+pub mod explain;
 pub mod mail;
 mod mailing;
 pub mod names;

@@ -5,11 +5,14 @@
 //! clock, prints, or shows a name, a phone or a text of a customer.
 
 pub mod books;
+pub mod doctor;
+pub mod explain;
 pub mod forget;
 mod tables;
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemError;
+use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::operation::scan::ScanError;
 use paidonce_core::step::{ReadError, RowError, WriteError};
 
@@ -23,6 +26,12 @@ pub enum OpsError {
         table: String,
         #[source]
         source: Box<SdkError<ScanError>>,
+    },
+    #[error("the table `{table}` was not asked")]
+    Query {
+        table: String,
+        #[source]
+        source: Box<SdkError<QueryError>>,
     },
     #[error("rows of the table `{table}` were not read")]
     Batch {

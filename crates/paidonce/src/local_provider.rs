@@ -3,29 +3,12 @@
 use std::collections::BTreeMap;
 
 use local_cloud::LocalCloud;
+use paidonce_core::dunning::events::HANDLED;
 use sandbox::{ApiKey, Endpoint, KeyScope, Sandbox};
 
 use crate::local_secrets::{
     DUNNING_API_KEY, DUNNING_PORTAL_KEY, DUNNING_SIGNING_SECRET, PROVIDER_SECRET, SIGNING_SECRET,
 };
-
-/// What the endpoint of dunning is registered for; docs/runbooks/deploy.md has the same list.
-const DUNNING_EVENTS: [&str; 14] = [
-    "customer.subscription.deleted",
-    "customer.subscription.updated",
-    "customer.updated",
-    "invoice.marked_uncollectible",
-    "invoice.paid",
-    "invoice.payment_action_required",
-    "invoice.payment_failed",
-    "invoice.payment_succeeded",
-    "invoice.updated",
-    "invoice.voided",
-    "payment_method.attached",
-    "payment_method.automatically_updated",
-    "payment_method.updated",
-    "setup_intent.succeeded",
-];
 
 /// The provider with the keys that the cloud has.
 pub(crate) fn sandbox_for(
@@ -57,7 +40,7 @@ pub(crate) fn sandbox_for(
             function: "dunr-webhook".to_owned(),
             url: format!("{base_url}/url/dunr-webhook/"),
             signing_secrets: vec![secret(DUNNING_SIGNING_SECRET)],
-            enabled_events: DUNNING_EVENTS.map(str::to_owned).to_vec(),
+            enabled_events: HANDLED.map(str::to_owned).to_vec(),
         }],
         api_version: parameters
             .get("ProviderApiVersion")

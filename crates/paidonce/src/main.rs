@@ -1,6 +1,7 @@
 //! `paidonce`: the fleet on one machine, and what an operator does with a deployed one.
 
 mod dev;
+mod doctor;
 mod ops;
 
 use std::process::ExitCode;
@@ -32,6 +33,10 @@ enum Command {
     /// No account, no network, no real money, no real texts. Bookings, messages and the clock are
     /// at the address that is printed at the start; Ctrl-C ends it.
     Dev(dev::DevArguments),
+    /// Look for what silently breaks dunning, here or in an account.
+    ///
+    /// Exit code 0: nothing does; 1: something does, and each line says what to do.
+    Doctor(doctor::DoctorArguments),
     /// Books, requests to be forgotten, previews: what an operator does with a deployed fleet.
     Ops(ops::OpsArguments),
 }
@@ -41,6 +46,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ended = match arguments.command {
         Some(Command::Ops(ops)) => ops::run(ops).await,
+        Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Dev(dev)) => dev::run(dev).await.map(|()| ExitCode::SUCCESS),
         None => dev::run(arguments.dev).await.map(|()| ExitCode::SUCCESS),
     };

@@ -3,6 +3,7 @@
 //! AWS is reached as the AWS CLI reaches it: by the profile, region and `AWS_ENDPOINT_URL` of the
 //! environment. All work is in the crate `ops`; this reads arguments, and prints.
 
+mod explain;
 mod export;
 mod forget;
 mod preview;
@@ -25,6 +26,7 @@ const ROWS_PER_WORD: u64 = 5_000;
 const EXAMPLES: &str = "\
 Examples:
   paidonce ops export --from 2026-07-01 --to 2026-07-31 --out books
+  paidonce ops explain sub_1NXWPnCo6bFb1KQto6C8OWvE
   paidonce ops forget --phone +447700900123 --by maria --dry-run
   AWS_ENDPOINT_URL=http://127.0.0.1:8787/_aws AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x \\
     paidonce ops export --provider-url http://127.0.0.1:8787/stripe --from … --to …";
@@ -42,6 +44,10 @@ enum OpsCommand {
     ///
     /// Exit code 0: the books balance and agree with the provider; 3: they don't.
     Export(export::ExportArguments),
+    /// Say why a subscription stands where it stands: what happened by which rule, and what follows.
+    ///
+    /// Exit code 0: nothing needs a person; 3: something does.
+    Explain(explain::ExplainArguments),
     /// Forget a person: name, phone, address and words go, the money's record stays.
     ///
     /// Exit code 0: done, or there was nothing left; 3: refused, since a booking is still to come.
@@ -59,6 +65,7 @@ enum OpsCommand {
 pub(crate) async fn run(arguments: OpsArguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         OpsCommand::Export(arguments) => export::run(arguments).await,
+        OpsCommand::Explain(arguments) => explain::run(arguments).await,
         OpsCommand::Forget(arguments) => forget::run(arguments).await,
         OpsCommand::Preview(arguments) => preview::run(&arguments),
         OpsCommand::CheckVenue(arguments) => preview::check_venue(&arguments),
@@ -66,7 +73,7 @@ pub(crate) async fn run(arguments: OpsArguments) -> Result<ExitCode, Failure> {
 }
 
 /// The operator's own AWS configuration, in the region of the fleet unless they say another.
-async fn aws() -> SdkConfig {
+pub(crate) async fn aws() -> SdkConfig {
     let chain = aws_config::meta::region::RegionProviderChain::default_provider();
     let region = chain.or_else(Region::from_static("eu-west-2"));
     let loader = aws_config::defaults(BehaviorVersion::latest());
@@ -77,12 +84,12 @@ async fn aws() -> SdkConfig {
     clippy::disallowed_methods,
     reason = "the one place where a command gets its time"
 )]
-fn now() -> DateTime<Utc> {
+pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
 #[expect(clippy::print_stdout, reason = "what the command is for")]
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     println!("{text}");
 }
 

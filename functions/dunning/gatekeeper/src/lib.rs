@@ -201,3 +201,6 @@ impl From<serde_json::Error> for Unknown {
         Self::NotRead(format!("the tokens are unreadable at column {}", error.column()).into())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ pub(crate) const SENT: &str = "sent";
 pub(crate) const NOT_SENT: &str = "not_sent";
 pub(crate) const UNANSWERED: &str = "unanswered";
 
+/// Of a claim that is open.
+const CLOSES: &str = "attribute_exists(#key) AND #outcome = :before";
 /// How long a start may be at it: longer than this function's time-out.
 const SENDING_FOR: TimeDelta = TimeDelta::seconds(180);
 /// How long it is remembered: an operator may want an old month again, without a mail.
@@ -60,7 +62,7 @@ impl MonthlySummary {
         now: DateTime<Utc>,
     ) -> Result<(), Failure> {
         // If it is closed already, what was noted first stands.
-        self.write(month, outcome, ("#outcome = :before", SENDING), now)
+        self.write(month, outcome, (CLOSES, SENDING), now)
             .await
             .map(|_| ())
     }
