@@ -1,4 +1,5 @@
 //! The stories of dunning: from a failed invoice to money or to a pause, and never to an end.
 
+mod course;
 mod first_failure;
 mod support;

@@ -5,6 +5,9 @@ use paidonce_core::dunning::mail::MailKind;
 /// How the model is to sound, unless an operator says otherwise.
 pub const BUILT_IN_BRIEF: &str = include_str!("../../../../policy/dunning-mail/brief.txt");
 
+/// No picture, unless an operator has one.
+const BUILT_IN_LOGO: &str = include_str!("../../../../policy/dunning-mail/logo.txt");
+
 pub(super) const BUILT_IN_FRAME: &str =
     include_str!("../../../../policy/dunning-mail/templates/frame.html");
 
@@ -39,6 +42,7 @@ pub fn built_in_files() -> Vec<(String, &'static str)> {
     let others = [
         ("templates/frame.html".to_owned(), BUILT_IN_FRAME),
         ("brief.txt".to_owned(), BUILT_IN_BRIEF),
+        ("logo.txt".to_owned(), BUILT_IN_LOGO),
     ];
     templates.chain(others).collect()
 }

@@ -105,7 +105,8 @@ fn mail_of_day(row: &Dunning, job: &MailJob, kind: MailKind, now: DateTime<Utc>)
 }
 
 /// The day's row is still the one that was seen.
-const STILL_HELD: &str = "#outcome = :outcome AND #subscription = :subscription";
+const STILL_HELD: &str =
+    "attribute_exists(#key) AND #outcome = :outcome AND #subscription = :subscription";
 
 fn operands(held: &Seen) -> [(&'static str, &'static str, &'static str, AttributeValue); 2] {
     let text = |text: &str| AttributeValue::S(text.to_owned());
