@@ -119,8 +119,12 @@ pub enum CaseReason {
     ChargeUnanswered,
     /// Nobody knows whether a mail was sent.
     MailUnanswered,
-    /// Money came in a currency or for an amount that is not the invoice's.
-    Misfit,
+    /// More invoices are open on one subscription than are followed.
+    TooManyInvoices,
+    /// It was left alone while a charge was still to come.
+    Abandoned,
+    /// More new cards were given than are tried.
+    TooManyCards,
 }
 
 impl CaseReason {
@@ -134,7 +138,9 @@ impl CaseReason {
             Self::NobodyToWriteTo => "nobody_to_write_to",
             Self::ChargeUnanswered => "charge_unanswered",
             Self::MailUnanswered => "mail_unanswered",
-            Self::Misfit => "misfit",
+            Self::TooManyInvoices => "too_many_invoices",
+            Self::Abandoned => "abandoned",
+            Self::TooManyCards => "too_many_cards",
         }
     }
 }
@@ -340,6 +346,9 @@ pub enum Rejection {
     Nothing,
 }
 
+/// How many things a row remembers that the team was told of.
+const CASES_TOLD_MAX: usize = 60;
+
 /// Decides what `command` does to a subscription at `now`.
 ///
 /// # Errors
@@ -423,12 +432,28 @@ impl Transition {
         self.consequences.push(Consequence::Mail(no));
     }
 
-    /// Tells the team, once for each reason.
-    fn open_case(&mut self, reason: CaseReason, invoice_id: Option<&str>, now: DateTime<Utc>) {
-        if let std::collections::btree_map::Entry::Vacant(free) = self.after.cases.entry(reason) {
-            free.insert(now);
-            self.mail(MailKind::Team(reason), invoice_id, now);
+    /// Tells the team, once for each reason and what it is about.
+    fn open_case(&mut self, reason: CaseReason, about: Option<&str>, now: DateTime<Utc>) {
+        self.open_case_about(reason, about, about.unwrap_or_default(), now);
+    }
+
+    /// As [`Self::open_case`], where an invoice may be an occasion more than once.
+    fn open_case_about(
+        &mut self,
+        reason: CaseReason,
+        invoice_id: Option<&str>,
+        occasion: &str,
+        now: DateTime<Utc>,
+    ) {
+        let told = format!("{}#{occasion}", reason.as_str());
+        if !self.after.cases_told.insert(told) {
+            return;
         }
+        while self.after.cases_told.len() > CASES_TOLD_MAX {
+            self.after.cases_told.pop_first();
+        }
+        self.after.cases.insert(reason, now);
+        self.mail(MailKind::Team(reason), invoice_id, now);
     }
 
     /// Orders that what is next be decided.
@@ -453,12 +478,12 @@ impl Transition {
         let is_free = self.after.attempt.is_none() && self.after.current().is_some();
         let is_followed = is_free && self.after.status != Status::Cancelled;
         if is_followed && let Some(card) = self.after.card_pending.take() {
-            cards::take(self, card);
+            cards::take(self, card, false);
         }
         let after = &mut self.after;
         after.invoice_id = after.current().map(|(id, _)| id.clone());
         let status = ending::status_of(after);
-        if status == Status::Paused && before.status != Status::Paused {
+        if status == Status::Paused && after.paused_at.is_none() {
             after.paused_at = Some(now);
             after.repings = 0;
         }
@@ -467,6 +492,9 @@ impl Transition {
             after.paused_at = None;
         }
         after.status = status;
+        if after.current().is_none() && after.closed.as_deref() == Some("abandoned") {
+            after.closed = None;
+        }
         if after.current().is_none() && after.attempt.is_none() {
             after.new_card = None;
             after.card_pending = None;

@@ -104,7 +104,7 @@ impl Month {
         match which {
             3 | 4 => {
                 let card = self.one(&CARDS);
-                let wheres = self.one(&["customer", "subscription"]);
+                let wheres = ["customer", "subscription"][self.roll(2)];
                 let path = format!("customers/{}/card", who.customer_id);
                 self.may(&path, &json!({"card": card, "where": wheres}));
             }
@@ -112,7 +112,7 @@ impl Month {
             6 => self.may(&of_invoice("provider-retry"), &json!({})),
             7 => self.may("next-pay", &json!({"outcome": self.one(&ODD_ANSWERS)})),
             8 => self.may(
-                &of_invoice(self.one(&["void", "uncollectible"])),
+                &of_invoice(["void", "uncollectible"][self.roll(2)]),
                 &json!({}),
             ),
             9 => self.may(&of_invoice("paid-out-of-band"), &json!({})),

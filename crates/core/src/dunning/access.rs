@@ -72,11 +72,17 @@ pub(super) fn leave_to_rules(row: &Dunning, mut to: Transition) -> Result<Transi
     if row.access_by != Some(AccessBy::Operator) {
         return Err(Rejection::Already);
     }
-    let (access, event) = match row.status {
-        Status::Paused => (Access::Paused, LogEvent::AccessPaused),
-        Status::Active | Status::Retrying | Status::Recovered | Status::Cancelled => {
-            (Access::Granted, LogEvent::AccessRestored)
-        }
+    let by_rules = match row.status {
+        Status::Paused | Status::Cancelled if row.paused_at.is_some() => Access::Paused,
+        Status::Active
+        | Status::Retrying
+        | Status::Paused
+        | Status::Recovered
+        | Status::Cancelled => Access::Granted,
+    };
+    let (access, event) = match by_rules {
+        Access::Paused => (Access::Paused, LogEvent::AccessPaused),
+        Access::Granted => (Access::Granted, LogEvent::AccessRestored),
     };
     to.after.access = Some(access);
     to.after.access_by = Some(AccessBy::Retrier);

@@ -10,8 +10,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::access;
 use super::budget::{Budget, budget};
 use super::cards;
-use super::debt::{Debt, Ending};
-use super::declines::Class;
+use super::debt::{Block, Debt, Ending};
+use super::declines::{Class, Wording};
 use super::ending::{end, status_of};
 use super::mail::{MailKind, kind_for};
 use super::names::attempt_key;
@@ -125,6 +125,10 @@ pub(super) fn fired_late(
         return Err(Rejection::Stale);
     }
     spend_plan(&mut to);
+    let tomorrow = row.terms.start_of_next_day(now);
+    if let Some(debt) = to.after.invoices.get_mut(&errand.invoice_id) {
+        debt.not_before = debt.not_before.max(Some(tomorrow));
+    }
     to.order_plan();
     Ok(to
         .about(&errand.invoice_id)
@@ -206,6 +210,9 @@ fn charge(
         return put_off(to, invoice_id, now + REST, "a payment is under way")
             .with_result("processing");
     }
+    if sight.card.is_none() {
+        no_card(&mut to, invoice_id);
+    }
     if is_blocked(&to.after, invoice_id, sight) {
         let why = verdict_of(&to.after, invoice_id);
         return skip(to, plan, &why, now);
@@ -241,6 +248,18 @@ fn put_off(mut to: Transition, invoice_id: &str, until: DateTime<Utc>, why: &str
     to.told(LogEvent::RetrySkipped, why)
 }
 
+/// There is nothing that could be charged: the customer is asked for a card.
+fn no_card(to: &mut Transition, invoice_id: &str) {
+    if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+        debt.verdict = Some("there is no payment method".to_owned());
+        debt.block = Some(Block {
+            class: Class::Hard,
+            wording: Wording::NewCard,
+            payment_method: None,
+        });
+    }
+}
+
 /// Whether what would be charged is what must not be: the customer may have another card by now.
 fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
     let debt = row.invoices.get(invoice_id);
@@ -248,6 +267,9 @@ fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
         return false;
     };
     let would_be = sight.card.as_ref().map(|card| &card.payment_method);
+    if block.class == Class::Hard && block.payment_method.is_none() {
+        return would_be.is_none();
+    }
     let differs = |blocked: &String| would_be.is_some_and(|would_be| would_be != blocked);
     !block.payment_method.as_ref().is_some_and(differs)
 }
@@ -284,8 +306,10 @@ fn claim(mut to: Transition, plan: &Plan, sight: &Sight, now: DateTime<Utc>) -> 
         key: attempt_key(&plan.invoice_id, after.attempt_no),
         amount: sight.amount,
         payment_method: after.new_card.clone(),
+        card: sight.card.as_ref().map(|card| card.payment_method.clone()),
         charge_before: sight.latest_charge.clone(),
         claimed_at: now,
+        asked_at: now,
         lease_until: now + LEASE,
         looks: 0,
     };
@@ -346,9 +370,10 @@ fn resume(
     spend_plan(&mut to);
     to.attempt_no = Some(attempt.n);
     let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
-    if is_young && may_ask_again(&to.after, &attempt, sight) {
+    if is_young && may_ask_again(&to.after, &attempt, sight, now) {
         let again = Attempt {
             lease_until: now + LEASE,
+            asked_at: now,
             // The schedule that brought us here takes over again if this run crashes.
             plan_no: n,
             ..attempt
@@ -359,9 +384,8 @@ fn resume(
             .told(LogEvent::RetryAttempted, "asked again under the same key")
             .with_result("resumed"));
     }
-    let row = to.after.clone();
     if sight.is_processing {
-        return Ok(unanswered(&row, to, &attempt, "processing", now));
+        return Ok(unanswered(to, &attempt, "processing", now));
     }
     let invoice_id = attempt.invoice_id.as_str();
     if let Some(ending) = ended(sight, payer_by_time(&attempt, sight)) {
@@ -370,23 +394,48 @@ fn resume(
     }
     if sight.latest_charge == attempt.charge_before {
         if now - attempt.claimed_at < MADE_WITHIN {
-            return Ok(unanswered(&row, to, &attempt, "unanswered", now));
+            return Ok(unanswered(to, &attempt, "unanswered", now));
         }
-        to.after.attempt = None;
-        let why = "the provider never made the charge";
-        return Ok(put_off(to, invoice_id, now + REST, why).with_result("not_made"));
+        return Ok(not_made(to, &attempt, now));
     }
     Ok(match &sight.failure {
         Some(failure) => declined(to, &attempt, failure, now),
-        None => unanswered(&row, to, &attempt, "unanswered", now),
+        None => unanswered(to, &attempt, "unanswered", now),
     })
+}
+
+/// The provider never made the charge. Once may be its bad day; after that it is a date gone by, and
+/// a person hears of it.
+fn not_made(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transition {
+    to.after.attempt = None;
+    let invoice_id = attempt.invoice_id.as_str();
+    let debt = to.after.invoices.get_mut(invoice_id);
+    let times = debt.map_or(0, |debt| {
+        debt.not_made += 1;
+        debt.not_made
+    });
+    to = put_off(
+        to,
+        invoice_id,
+        now + REST,
+        "the provider never made the charge",
+    )
+    .with_result("not_made");
+    if times > 1 && to.after.invoices.get(invoice_id).is_some_and(Debt::is_open) {
+        to.open_case(CaseReason::ChargeUnanswered, Some(invoice_id), now);
+        spend(&mut to, attempt.purpose, invoice_id, now);
+    }
+    to
 }
 
 /// Whether asking once more under the same key can do no harm, even if the first request never
 /// arrived: the charge is still wanted, or the invoice is paid and the answer only says by whom.
-fn may_ask_again(row: &Dunning, attempt: &Attempt, sight: &Sight) -> bool {
+fn may_ask_again(row: &Dunning, attempt: &Attempt, sight: &Sight, now: DateTime<Utc>) -> bool {
     let debt = row.invoices.get(&attempt.invoice_id);
-    let is_wanted = row.status != Status::Cancelled && debt.is_some_and(Debt::is_open);
+    let is_wanted = row.status != Status::Cancelled
+        && !sight.subscription_ended
+        && debt.is_some_and(Debt::is_open)
+        && (attempt.purpose != Purpose::Charge || row.terms.is_open(now));
     match sight.status {
         InvoiceStatus::Paid => true,
         InvoiceStatus::Open => is_wanted && !sight.is_processing && sight.amount == attempt.amount,
@@ -411,8 +460,8 @@ pub(super) fn settle(
     to.amount = Some(attempt.amount);
     Ok(match outcome {
         Outcome::Captured => captured(to, &attempt, now),
-        Outcome::Processing => unanswered(row, to, &attempt, "processing", now),
-        Outcome::Unanswered => unanswered(row, to, &attempt, "unanswered", now),
+        Outcome::Processing => unanswered(to, &attempt, "processing", now),
+        Outcome::Unanswered => unanswered(to, &attempt, "unanswered", now),
         Outcome::Declined(failure) => declined(to, &attempt, &failure, now),
         Outcome::NotOpen(sight) => overtaken(to, &attempt, &sight, now),
         Outcome::TooSmall => {
@@ -427,8 +476,10 @@ fn captured(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transi
     to.after.attempt = None;
     end(&mut to, &attempt.invoice_id, Ending::PaidByUs, now);
     // The card works: what else is open is charged with it.
-    if let Some(card) = to.after.card_pending.take() {
-        to.after.new_card = Some(card);
+    let works = to.after.card_pending.take().or(attempt.card.clone());
+    let gave_up = to.after.open_debts().iter().any(|(_, debt)| debt.exhausted);
+    if gave_up || to.after.new_card.is_some() {
+        to.after.new_card = works.or(to.after.new_card.take());
     }
     restore(&mut to);
     if to.after.current().is_some() {
@@ -453,6 +504,9 @@ fn declined(
     if !to.after.invoices.get(invoice_id).is_some_and(Debt::is_open) {
         credit_the_customer(&mut to, invoice_id);
         to.why = "paid by somebody else meanwhile".to_owned();
+        if to.after.current().is_some() {
+            to.order_plan();
+        }
         return to;
     }
     if attempt.payment_method.is_some() && attempt.payment_method == to.after.new_card {
@@ -468,7 +522,7 @@ fn declined(
     let pending = to.after.card_pending.take();
     spend(&mut to, attempt.purpose, invoice_id, now);
     if let Some(card) = pending {
-        cards::take(&mut to, card);
+        cards::take(&mut to, card, false);
     } else {
         to.order_plan();
     }
@@ -486,7 +540,8 @@ fn overtaken(
     let invoice_id = attempt.invoice_id.as_str();
     credit_the_customer(&mut to, invoice_id);
     let is_open = to.after.invoices.get(invoice_id).is_some_and(Debt::is_open);
-    match ended(sight, Ending::PaidByCustomer).filter(|_| is_open) {
+    let payer = payer(&to.after, invoice_id, sight);
+    match ended(sight, payer).filter(|_| is_open) {
         Some(ending) => close(to, invoice_id, ending, now),
         None => {
             to = to
@@ -518,7 +573,6 @@ fn refused(mut to: Transition, attempt: &Attempt, code: String, now: DateTime<Ut
 
 /// Nobody knows what became of it: it stays open, and is looked for.
 fn unanswered(
-    row: &Dunning,
     mut to: Transition,
     attempt: &Attempt,
     result: &str,
@@ -533,8 +587,9 @@ fn unanswered(
     to.after.attempt = Some(open);
     to = to.told(LogEvent::RetryUnanswered, why).with_result(result);
     let is_old = now - attempt.claimed_at >= UNANSWERED_FOR;
-    if is_old && result != "processing" && !row.cases.contains_key(&CaseReason::ChargeUnanswered) {
-        to.open_case(CaseReason::ChargeUnanswered, Some(&attempt.invoice_id), now);
+    if is_old && result != "processing" {
+        let invoice_id = Some(attempt.invoice_id.as_str());
+        to.open_case_about(CaseReason::ChargeUnanswered, invoice_id, &attempt.key, now);
     }
     to.order_plan();
     to
@@ -598,7 +653,11 @@ fn payer(row: &Dunning, invoice_id: &str, sight: &Sight) -> Ending {
 
 fn payer_by_time(attempt: &Attempt, sight: &Sight) -> Ending {
     match sight.paid_at {
-        Some(at) if (at - attempt.claimed_at).abs() <= PAID_WITHIN => Ending::PaidByUs,
+        Some(at)
+            if attempt.claimed_at - PAID_WITHIN <= at && at <= attempt.asked_at + PAID_WITHIN =>
+        {
+            Ending::PaidByUs
+        }
         Some(_) | None => Ending::PaidByCustomer,
     }
 }

@@ -1,6 +1,6 @@
 //! The customer has another payment method.
 
-use super::{Dunning, LogEvent, Rejection, Status, Transition};
+use super::{CaseReason, Dunning, LogEvent, Rejection, Status, Transition};
 
 pub(super) fn reported(
     row: &Dunning,
@@ -40,20 +40,28 @@ pub(super) fn reported(
         to.after.card_pending = Some(payment_method);
         return Ok(to.with_result("waits for the charge in flight"));
     }
-    take(&mut to, payment_method);
+    let is_spent = row.extra_attempts >= row.terms.extra_attempts_max;
+    if is_spent && row.open_debts().iter().all(|(_, debt)| debt.exhausted) {
+        to.open_case(CaseReason::TooManyCards, None, to.after.moved_at);
+        return Ok(to.with_result("not tried: too many cards"));
+    }
+    take(&mut to, payment_method, renewed);
     Ok(to)
 }
 
 /// Goes on with a new payment method: what stood in the way was about the old one.
-pub(super) fn take(to: &mut Transition, payment_method: String) {
-    to.after.new_card = Some(payment_method);
+pub(super) fn take(to: &mut Transition, payment_method: String, renewed: bool) {
+    to.after.new_card = Some(payment_method.clone());
     if to.after.closed.take().is_some() {
         // The customer takes it up again, so the horizon is counted anew.
         to.after.entered_dunning_at = Some(to.after.moved_at);
     }
     for debt in to.after.invoices.values_mut().filter(|debt| debt.is_open()) {
         debt.block = None;
-        debt.not_before = None;
+        // What its network said of the same card still holds.
+        if renewed || debt.failed_with.as_ref() != Some(&payment_method) {
+            debt.not_before = None;
+        }
     }
     to.drop_plan();
     to.order_plan();

@@ -44,6 +44,9 @@ pub struct Debt {
     /// Not charged before this, by an advice or a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<DateTime<Utc>>,
+    /// How often a charge was claimed that the provider then never made.
+    #[serde(default)]
+    pub not_made: u32,
     /// By which rule the last decline was judged, with its edition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,

@@ -154,8 +154,8 @@ pub fn case_words(reason: CaseReason) -> (&'static str, &'static str) {
             "Put it on the next invoice, or write it off at the provider.",
         ),
         CaseReason::ChargeRefused => (
-            "The provider refused a charge for a reason that is no decline. It is not tried again.",
-            "Look the invoice up at the provider, and charge it there once the reason is put right.",
+            "The provider refused a charge for a reason that is no decline. It is tried again on the next date, if there is one.",
+            "Look the invoice up at the provider, and put the reason right.",
         ),
         CaseReason::NoHolidayData => (
             "There is no bank holiday data for a date that had to be counted.",
@@ -166,16 +166,24 @@ pub fn case_words(reason: CaseReason) -> (&'static str, &'static str) {
             "Reach the customer by other means, and put another address on the customer at the provider.",
         ),
         CaseReason::ChargeUnanswered => (
-            "The provider has not said for a day what became of a charge. It is neither repeated nor given up.",
+            "The provider does not say what became of a charge, or does not make it. A charge without an answer is neither repeated nor given up.",
             "Look the invoice up at the provider.",
         ),
         CaseReason::MailUnanswered => (
             "A mail may or may not have reached the customer. It is not sent again.",
             "Write to the customer by hand if it matters.",
         ),
-        CaseReason::Misfit => (
-            "Money came in a currency or for an amount that is not the invoice's.",
-            "Look the payment up at the provider.",
+        CaseReason::TooManyInvoices => (
+            "More invoices of this subscription are open than are followed. The newest are left alone.",
+            "Decide at the provider what is still owed, and void or write off the rest.",
+        ),
+        CaseReason::Abandoned => (
+            "Invoices were left alone for being too old while a charge of them was still to come.",
+            "Look at what kept them from being charged, and decide about them at the provider.",
+        ),
+        CaseReason::TooManyCards => (
+            "The customer gave more new cards than are tried for one failure. The latest was not charged.",
+            "Charge the invoice at the provider if the card is good.",
         ),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::debt::{Debt, Ending};
+use super::debt::{Block, Debt, Ending};
 use super::declines::{Class, Wording};
 use super::row::Dunning;
 use super::{CaseReason, Status};
@@ -98,6 +98,9 @@ pub struct Mail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invoice_id: Option<String>,
     pub ordered_at: DateTime<Utc>,
+    /// When the sweep ordered it once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordered_again_at: Option<DateTime<Utc>>,
     pub state: MailState,
 }
 
@@ -120,6 +123,12 @@ pub enum MailState {
     Returned,
     /// Nobody knows whether it was sent. It is not sent again.
     Unanswered,
+}
+
+impl Mail {
+    pub(crate) fn ordered_last(&self) -> DateTime<Utc> {
+        self.ordered_again_at.unwrap_or(self.ordered_at)
+    }
 }
 
 impl MailState {
@@ -193,6 +202,7 @@ impl Mails {
             kind,
             invoice_id: invoice_id.map(str::to_owned),
             ordered_at: now,
+            ordered_again_at: None,
             state: MailState::Owed,
         };
         self.items.insert(self.no, mail);
@@ -220,7 +230,7 @@ impl Mails {
 
     /// Since when something about them is to be done.
     pub(crate) fn owed_since(&self) -> Option<DateTime<Utc>> {
-        let owed = self.owed().map(|(_, mail)| mail.ordered_at);
+        let owed = self.owed().map(|(_, mail)| mail.ordered_last());
         owed.chain(self.claimed().map(|(_, at)| at)).min()
     }
 
@@ -277,6 +287,8 @@ fn facts_of(row: &Dunning, mail: &Mail, link_no: u32) -> Result<MailFacts, NoMai
                 .invoice_id
                 .as_ref()
                 .and_then(|id| row.invoices.get_key_value(id));
+            let is_team = matches!(mail.kind, MailKind::Team(_));
+            let current = current.filter(|_| is_team);
             named.or(current).ok_or(NoMail::Overtaken)?
         }
         MailKind::Failed
@@ -312,6 +324,10 @@ fn facts_of(row: &Dunning, mail: &Mail, link_no: u32) -> Result<MailFacts, NoMai
 fn still_true(row: &Dunning, kind: MailKind, debt: &Debt) -> bool {
     let is_over = row.closed.is_some() && kind.is_dunning();
     if row.status == Status::Cancelled || is_over {
+        return false;
+    }
+    let is_silent = |block: &Block| block.wording == Wording::Silent;
+    if debt.block.as_ref().is_some_and(is_silent) {
         return false;
     }
     match kind {

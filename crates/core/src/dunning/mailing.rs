@@ -12,6 +12,9 @@ const USED_AGAIN_FOR: TimeDelta = TimeDelta::minutes(10);
 /// What the history says came of a mail of which nobody knows whether it was sent.
 pub(crate) const MAIL_UNANSWERED: &str = "unanswered";
 
+/// How soon the customer may ask for a fresh link again.
+const ASKED_AGAIN_AFTER: TimeDelta = TimeDelta::hours(24);
+
 pub(super) fn claim(
     row: &Dunning,
     mut to: Transition,
@@ -41,7 +44,6 @@ pub(super) fn claim(
             if facts.kind.has_link() {
                 to.after.link.no = facts.link_no;
                 to.after.link.spent_at = None;
-                to.after.link.asked = false;
             }
             set(&mut to, no, MailState::Claimed { at: now });
             Ok(to)
@@ -158,11 +160,12 @@ pub(super) fn ask_for_link(
     if row.status == Status::Cancelled {
         return Err(Rejection::Nothing);
     }
-    // Once for each link that was sent: whoever holds an old one can't flood the customer.
-    if row.link.asked || no > row.link.no {
+    // Once a day, by whichever link: whoever holds an old one can't flood the customer.
+    let asked = row.link.asked_at;
+    if asked.is_some_and(|at| now - at < ASKED_AGAIN_AFTER) || no > row.link.no {
         return Err(Rejection::Already);
     }
-    to.after.link.asked = true;
+    to.after.link.asked_at = Some(now);
     to.mail(MailKind::FreshLink, Some(invoice_id), now);
     Ok(to.told(LogEvent::EmailOrdered, "the customer asks for a fresh link"))
 }

@@ -4,12 +4,13 @@
 //! plan has a number of its own, which names its schedule: a schedule of an older plan finds that
 //! it is stale.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
 use super::business_days::{self, NoHolidayData};
 use super::debt::Debt;
 use super::mail::kind_for;
 use super::policy::Terms;
+use super::window::retry_instant;
 use super::{
     CaseReason, Consequence, Dunning, LogEvent, OVERDUE_AFTER, Plan, Purpose, Rejection, Status,
     Transition, schedule_name,
@@ -44,7 +45,10 @@ pub(super) fn plan(
         return Err(Rejection::Already);
     }
     to.drop_plan();
-    to.after.cases.remove(&CaseReason::NoHolidayData);
+    if to.after.cases.remove(&CaseReason::NoHolidayData).is_some() {
+        let reason = CaseReason::NoHolidayData.as_str();
+        to.after.cases_told.retain(|told| !told.starts_with(reason));
+    }
     to.after.plan_no += 1;
     let plan = Plan {
         n: to.after.plan_no,
@@ -109,7 +113,7 @@ fn wish(row: &Dunning, now: DateTime<Utc>) -> Result<Option<Wish>, NoHolidayData
         at: (now + SOONEST).max(debt.not_before.unwrap_or(now)),
         why: why.to_owned(),
     };
-    if row.new_card.is_some() && row.extra_attempts < row.terms.extra_attempts_max {
+    if row.may_try_new_card() {
         return Ok(Some(soon(Purpose::ChargeNewCard, "there is a new card")));
     }
     if !debt.known {
@@ -142,7 +146,7 @@ fn by_calendar(
     // A date of the past, since the order to plan came late: the next moment that suits.
     let at = match at {
         Some(at) if at >= soonest => at,
-        Some(_) | None => terms.next_open(soonest)?,
+        Some(_) | None => terms.next_open(soonest.max(debt.not_before.unwrap_or(soonest)))?,
     };
     let gap = terms
         .gaps_business_days
@@ -188,10 +192,23 @@ impl Terms {
         u32::try_from(self.gaps_business_days.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether cards are charged at `at`; without holiday data, whether the hour suits.
+    pub(super) fn is_open(&self, at: DateTime<Utc>) -> bool {
+        self.next_open(at)
+            .map_or_else(|_| self.window.has(at, self.zone), |open| open <= at)
+    }
+
+    /// When the business's next day begins.
+    pub(super) fn start_of_next_day(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let today = now.with_timezone(&self.zone).date_naive();
+        let tomorrow = today.succ_opt().unwrap_or(today);
+        retry_instant(self.zone, tomorrow, NaiveTime::MIN)
+    }
+
     /// Whether a charge that was planned for `at` is better put on another day: it is long after
     /// its time, or this is no hour of business.
     pub(super) fn is_too_late(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         let late_max = TimeDelta::minutes(i64::from(self.late_max_minutes));
-        now > at + late_max || self.next_open(now).is_ok_and(|open| open > now)
+        now > at + late_max || !self.is_open(now)
     }
 }

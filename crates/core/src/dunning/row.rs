@@ -1,6 +1,6 @@
 //! A subscription in dunning and its parts, as they are stored, and when work on it is due.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -79,6 +79,9 @@ pub struct Dunning {
     /// What a person must look at, since when. Each is mailed to the team once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cases: BTreeMap<CaseReason, DateTime<Utc>>,
+    /// What the team was told of: the reason and what it was about.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub cases_told: BTreeSet<String>,
     /// Nothing more is done of ourselves, and why.
     pub closed: Option<String>,
     /// When it last changed.
@@ -136,9 +139,14 @@ pub struct Attempt {
     pub amount: Money,
     /// Named in the call; absent if the provider takes its own default.
     pub payment_method: Option<String>,
+    /// What is charged, as it was seen.
+    #[serde(default)]
+    pub card: Option<String>,
     /// The latest charge of the invoice before this one: a later one is ours or somebody else's.
     pub charge_before: Option<String>,
     pub claimed_at: DateTime<Utc>,
+    /// When the provider was last asked.
+    pub asked_at: DateTime<Utc>,
     /// Until then its holder is at work, and nobody else takes over.
     pub lease_until: DateTime<Utc>,
     /// How often it was looked for without an answer.
@@ -150,9 +158,9 @@ pub struct Attempt {
 pub struct Link {
     pub no: u32,
     pub spent_at: Option<DateTime<Utc>>,
-    /// The customer asked for another one since.
+    /// When the customer last asked for a fresh one.
     #[serde(default)]
-    pub asked: bool,
+    pub asked_at: Option<DateTime<Utc>>,
 }
 
 impl Dunning {
@@ -187,6 +195,7 @@ impl Dunning {
             mails: Mails::default(),
             repings: 0,
             cases: BTreeMap::new(),
+            cases_told: BTreeSet::new(),
             closed: None,
             moved_at: now,
             version: 0,
@@ -229,8 +238,9 @@ impl Dunning {
 
     /// When there is something to do of ourselves, if nothing comes.
     pub fn due_at(&self) -> Option<DateTime<Utc>> {
+        let mail = self.mails.owed_since().map(|since| since + OVERDUE_AFTER);
         if self.closed.is_some() {
-            return None;
+            return mail;
         }
         let plan = self.plan.as_ref().map(|plan| plan.at + OVERDUE_AFTER);
         let attempt = self
@@ -243,7 +253,6 @@ impl Dunning {
             (None, None) if self.wants_plan() => Some(self.moved_at + OVERDUE_AFTER),
             (None, None) => None,
         };
-        let mail = self.mails.owed_since().map(|since| since + OVERDUE_AFTER);
         [work, mail, self.reping_at(), self.horizon()]
             .into_iter()
             .flatten()
@@ -254,9 +263,14 @@ impl Dunning {
     pub fn wants_plan(&self) -> bool {
         let follows = !matches!(self.status, Status::Cancelled) && self.closed.is_none();
         let waits = self.open_debts().iter().any(|(_, debt)| !debt.exhausted)
-            || (self.new_card.is_some() && self.current().is_some());
+            || (self.may_try_new_card() && self.current().is_some());
         // Money may have been taken, whatever became of the subscription.
         self.plan.is_none() && (self.attempt.is_some() || follows && waits)
+    }
+
+    /// Whether there is a new card, and a try left for it.
+    pub fn may_try_new_card(&self) -> bool {
+        self.new_card.is_some() && self.extra_attempts < self.terms.extra_attempts_max
     }
 
     /// When to remind a paused customer next.
@@ -269,11 +283,15 @@ impl Dunning {
         Some(paused_at + TimeDelta::days(days))
     }
 
-    /// When nothing more is done of ourselves about what is still open.
+    /// When nothing more is done of ourselves about what is still open: long after the latest of it
+    /// failed, or after the customer last took it up.
     pub fn horizon(&self) -> Option<DateTime<Utc>> {
-        let follows = self.current().is_some() && self.status != Status::Cancelled;
-        let entered = self.entered_dunning_at.filter(|_| follows)?;
-        Some(entered + TimeDelta::days(i64::from(self.terms.abandon_after_days)))
+        let open = self.open_debts();
+        let latest = open.iter().map(|(_, debt)| debt.failed_at).max();
+        let begun = latest.max(self.entered_dunning_at);
+        let follows = !open.is_empty() && self.status != Status::Cancelled;
+        let days = i64::from(self.terms.abandon_after_days);
+        Some(begun.filter(|_| follows)? + TimeDelta::days(days))
     }
 }
 

@@ -9,6 +9,9 @@ use super::policy::Terms;
 use super::{CaseReason, Dunning, InvoiceReport, LogEvent, Rejection, Status, Transition};
 use crate::money::Money;
 
+/// How many open invoices of one subscription are followed: a row has its limits.
+const OPEN_MAX: usize = 24;
+
 /// How the provider says that an invoice stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvoiceStatus {
@@ -35,6 +38,8 @@ pub struct Sight {
     pub latest_charge: Option<String>,
     /// Why the latest charge failed, if it did.
     pub failure: Option<FailureSeen>,
+    /// The provider says that the subscription has ended.
+    pub subscription_ended: bool,
     /// A charge is under way that takes days.
     pub is_processing: bool,
     /// What would be charged.
@@ -137,16 +142,19 @@ fn entered(
     terms: Terms,
     now: DateTime<Utc>,
 ) -> Transition {
+    if row.open_debts().len() >= OPEN_MAX {
+        to.open_case(CaseReason::TooManyInvoices, None, now);
+        return to.told(LogEvent::CaseOpened, "too many open invoices");
+    }
     let after = &mut to.after;
     if row.current().is_none() || row.closed.is_some() {
         after.entered_dunning_at = Some(report.reported_at);
         after.extra_attempts = 0;
         after.max_attempts = terms.max_attempts();
         after.terms = terms;
-        after.paused_at = None;
-        after.repings = 0;
         after.closed = None;
         after.cases.clear();
+        after.cases_told.clear();
     }
     after.status = match row.status {
         Status::Active | Status::Retrying | Status::Recovered => Status::Retrying,
@@ -170,6 +178,7 @@ fn entered(
         block: None,
         failed_with: None,
         not_before: None,
+        not_made: 0,
         verdict: None,
         judged_charge: None,
         provider_retries_at: report.provider_retries_at,
@@ -195,6 +204,14 @@ pub(super) fn action_required(
         block.is_some_and(|block| block.wording == Wording::Approve)
     };
     let mut to = match row.invoices.get(&invoice_id) {
+        // It is about a charge of before what is known, or of before the customer's new card.
+        Some(debt)
+            if debt.is_open()
+                && (row.new_card.is_some()
+                    || debt.as_of.is_some_and(|as_of| report.reported_at < as_of)) =>
+        {
+            return Err(Rejection::Already);
+        }
         Some(debt) if debt.is_open() && asks(debt) => return updated(row, to, report),
         _ => failed(row, to.clone(), report, terms, now).or_else(|why| match why {
             // The same amount and the same page: what is new is that the bank asks.
@@ -310,7 +327,8 @@ pub(super) fn judge(
         }),
         (Class::Soft | Class::LookFirst, false) => None,
     };
-    debt.not_before = verdict.wait.map(|wait| now + wait);
+    let wait = verdict.wait.filter(|_| !is_old_news);
+    debt.not_before = wait.map(|wait| now + wait);
     if verdict.wording == Wording::Person {
         to.open_case(CaseReason::Fraud, Some(invoice_id), now);
     }

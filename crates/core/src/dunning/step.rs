@@ -152,7 +152,15 @@ impl Step {
 
     /// By hand, since the attributes of the change are in their stored form already.
     fn log_item(&mut self, before: &Dunning, transition: &Transition, origin: Origin<'_>) -> Item {
-        let diff = std::mem::take(&mut self.diff);
+        let mut diff = std::mem::take(&mut self.diff);
+        // The provider's page shows the customer's name and address to whoever has its URL.
+        if let Some(AttributeValue::M(invoices)) = diff.set.get_mut("invoices") {
+            for invoice in invoices.values_mut() {
+                if let AttributeValue::M(debt) = invoice {
+                    debt.remove("hosted_url");
+                }
+            }
+        }
         let at = self.now.to_rfc3339_opts(SecondsFormat::Millis, true);
         // The version keeps steps of one millisecond in order.
         let ts = format!("{at}#{:06}#{}", self.subject_version, self.id);

@@ -11,6 +11,7 @@ use super::*;
 use crate::step::Row;
 
 mod claims;
+mod corners;
 mod course;
 mod world;
 
@@ -92,6 +93,7 @@ fn sight(status: InvoiceStatus, decline_code: &str) -> Box<Sight> {
         latest_charge: Some("ch_1".to_owned()),
         failure: Some(failure(decline_code)),
         is_processing: false,
+        subscription_ended: false,
         card: Some(CardSeen {
             payment_method: "pm_1".to_owned(),
             fingerprint: Some("f_1".to_owned()),
@@ -222,7 +224,10 @@ fn commands(row: &Dunning) -> Vec<(&'static str, Command, DateTime<Utc>)> {
         (
             "ReportActionRequired",
             Command::ReportActionRequired {
-                report: report("in_1"),
+                report: InvoiceReport {
+                    reported_at: soon,
+                    ..report("in_1")
+                },
                 terms: Box::new(terms()),
             },
             soon,

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 
 use super::mail::MailKind;
 use super::{
-    Consequence, Dunning, LogEvent, MailNote, OVERDUE_AFTER, Purpose, Rejection, Transition,
-    mailing,
+    CaseReason, Consequence, Dunning, LogEvent, MailNote, OVERDUE_AFTER, Purpose, Rejection,
+    Transition, mailing,
 };
 
 /// Decides on the first thing that is due; the caller asks again until there is nothing.
@@ -16,20 +16,20 @@ pub(super) fn tend(
 ) -> Result<Transition, Rejection> {
     let overdue = |since: DateTime<Utc>| since + OVERDUE_AFTER <= now;
     if row.closed.is_some() {
-        return Err(Rejection::Nothing);
+        return mails(row, to, now);
     }
     if row.attempt.is_none() && row.horizon().is_some_and(|horizon| horizon <= now) {
         to.after.closed = Some("abandoned".to_owned());
         to.drop_plan();
+        if row.open_debts().iter().any(|(_, debt)| !debt.exhausted) {
+            to.open_case(CaseReason::Abandoned, None, now);
+        }
         return Ok(to
             .told(
                 LogEvent::Closed,
                 format!("{} days have passed", row.terms.abandon_after_days),
             )
             .with_result("abandoned"));
-    }
-    if let Some((no, _)) = row.mails.claimed().find(|(_, at)| overdue(*at)) {
-        return mailing::note(row, to, no, MailNote::Unanswered, now);
     }
     if let Some(plan) = row.plan.as_ref().filter(|plan| overdue(plan.at)) {
         let what = match plan.purpose {
@@ -61,16 +61,28 @@ pub(super) fn tend(
         let why = format!("reminder {} of {}", to.after.repings, row.terms.repings_max);
         return Ok(to.told(LogEvent::EmailOrdered, why).with_result("reminder"));
     }
-    let owed: Vec<u32> = row
-        .mails
-        .owed()
-        .filter(|(_, mail)| overdue(mail.ordered_at.max(row.moved_at)))
+    mails(row, to, now)
+}
+
+/// Mails that were ordered and not sent: the order was lost, or this was not their day.
+fn mails(row: &Dunning, mut to: Transition, now: DateTime<Utc>) -> Result<Transition, Rejection> {
+    let overdue = |since: DateTime<Utc>| since + OVERDUE_AFTER <= now;
+    if let Some((no, _)) = row.mails.claimed().find(|(_, at)| overdue(*at)) {
+        return mailing::note(row, to, no, MailNote::Unanswered, now);
+    }
+    let owed = row.mails.owed();
+    let owed: Vec<u32> = owed
+        .filter(|(_, mail)| overdue(mail.ordered_last()))
         .map(|(no, _)| no)
         .collect();
     if owed.is_empty() {
         return Err(Rejection::Nothing);
     }
-    to.consequences
-        .extend(owed.into_iter().map(Consequence::Mail));
+    for no in owed {
+        if let Some(mail) = to.after.mails.items.get_mut(&no) {
+            mail.ordered_again_at = Some(now);
+        }
+        to.consequences.push(Consequence::Mail(no));
+    }
     Ok(to.told(LogEvent::EmailOrdered, "mails that were not sent yet"))
 }

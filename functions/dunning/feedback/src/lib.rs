@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use lambda_kit::{ConfigError, Entropy, Failure, Function, Setup, count};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::dunning::suppression::{Suppressed, SuppressedBy, suppression_key};
-use paidonce_core::dunning::{Carried, Command, DunningOrder, DunningTables, MailNote};
+use paidonce_core::dunning::{Carried, Command, Dunning, DunningOrder, DunningTables, MailNote};
 use paidonce_core::email::EmailAddress;
 use paidonce_core::step::{Step, Written, write};
 use serde_json::{Value, json};
@@ -129,12 +129,24 @@ impl Feedback {
         };
         let id = &mail.subscription_id;
         match order.carry_out(id).await? {
-            Carried::Moved(_) => {
+            Carried::Moved(to) => {
+                // Nobody reads the team's cases any more: this must end where an alarm is.
+                if to.result.as_deref() == Some("team") {
+                    return Err("a mail to the team came back".into());
+                }
                 tracing::info!(subscription.id = %id, mail.no = mail.no, "Mail {} of `{id}` came back", mail.no);
                 Ok(())
+            }
+            Carried::Rejected(_, row) if is_to_team(&row, mail.no) => {
+                Err("a mail to the team came back".into())
             }
             Carried::Rejected(..) | Carried::Missing => Ok(()),
             Carried::Guarded(_) | Carried::Contended => Err("others kept writing".into()),
         }
     }
+}
+
+fn is_to_team(row: &Dunning, no: u32) -> bool {
+    let mail = row.mails.items.get(&no);
+    mail.is_some_and(|mail| !mail.kind.is_to_customer())
 }

@@ -13,7 +13,7 @@ use crate::Mailer;
 pub(crate) enum Claimed {
     /// It is this delivery's to send, as the row now stands.
     Ours(Box<Dunning>),
-    /// The customer got another mail today. The order stays owed, and the sweep gives it again.
+    /// The customer got another mail today, or it is night. The order stays owed, and the sweep gives it again.
     NotToday,
     /// It was sent or dropped meanwhile.
     Settled,
@@ -29,6 +29,10 @@ impl Mailer {
         kind: MailKind,
         now: DateTime<Utc>,
     ) -> Result<Claimed, Failure> {
+        // At night nobody is asked for money: the morning's sweep gives the order again.
+        if kind.is_dunning() && !row.terms.window.has(now, row.terms.zone) {
+            return Ok(Claimed::NotToday);
+        }
         let day = mail_of_day(&row, job, kind, now);
         let new_id = || self.entropy.ulid(now);
         let order = self.order(job, Command::ClaimMail { no: job.no }, now, &new_id);

@@ -161,6 +161,7 @@ fn sight(charges: i64) -> Sight {
         latest_charge: Some("ch_1".to_owned()),
         failure: Some(failure()),
         is_processing: false,
+        subscription_ended: false,
         card: Some(CardSeen {
             payment_method: "pm_1".to_owned(),
             fingerprint: Some("AOB934RVNwzk6xtn".to_owned()),

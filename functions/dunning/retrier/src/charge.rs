@@ -20,7 +20,9 @@ impl Retrier {
         now: DateTime<Utc>,
     ) -> Result<&'static str, Failure> {
         self.put_card_in_place(&row, attempt, now).await?;
-        let outcome = self.outcome_of(attempt, now).await?;
+        let answer = self.pay(attempt, now).await?;
+        let is_locked_out = matches!(answer, PayOutcome::Unauthorised(_));
+        let outcome = self.outcome_of(attempt, answer, now).await;
         let (did, metric) = match &outcome {
             Outcome::Captured => ("captured", "charges_captured"),
             Outcome::Declined(_) | Outcome::TooSmall | Outcome::Refused { .. } => {
@@ -37,6 +39,10 @@ impl Retrier {
         match self.order(row, settle, now).await? {
             Carried::Moved(_) => {
                 count(Self::NAME, metric, 1);
+                // Nothing is taken until somebody puts the key right: it must be heard of.
+                if is_locked_out {
+                    return Err("the provider's key may not charge".into());
+                }
                 Ok(did)
             }
             // Another run asked under the same key, and has written the same outcome.
@@ -77,15 +83,24 @@ impl Retrier {
         Ok(())
     }
 
-    async fn outcome_of(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<Outcome, Failure> {
+    async fn pay(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<PayOutcome, Failure> {
         let payment = &PayInvoice {
             invoice_id: &attempt.invoice_id,
             payment_method: attempt.payment_method.as_deref(),
             idempotency_key: &attempt.key,
         };
         let call = |key| async move { self.provider.pay_invoice(&key, payment).await };
+        Ok(PayOutcome::of(self.ask(now, call).await?))
+    }
+
+    async fn outcome_of(
+        &self,
+        attempt: &Attempt,
+        answer: PayOutcome,
+        now: DateTime<Utc>,
+    ) -> Outcome {
         let invoice_id = &attempt.invoice_id;
-        Ok(match PayOutcome::of(self.ask(now, call).await?) {
+        match answer {
             PayOutcome::Captured(_) => Outcome::Captured,
             PayOutcome::Processing(_) => Outcome::Processing,
             PayOutcome::Declined { failure, .. } => {
@@ -111,7 +126,7 @@ impl Retrier {
                 tracing::warn!(invoice.id = %invoice_id, ?doubt, "The charge of `{invoice_id}` was not answered");
                 Outcome::Unanswered
             }
-        })
+        }
     }
 
     /// Somebody was faster: how the invoice stands now says who.

@@ -125,7 +125,7 @@ impl Retrier {
         errand: &Errand,
         now: DateTime<Utc>,
     ) -> Result<&'static str, Failure> {
-        let command = match self.invoice_of(&row, errand, now).await {
+        let command = match self.invoice_and_subscription(&row, errand, now).await {
             Ok(sight) => Command::Fire { n: job.n, sight },
             Err(error) => {
                 let Some(attempt) = &row.attempt else {

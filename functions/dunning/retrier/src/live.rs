@@ -34,6 +34,7 @@ pub fn sight_of(invoice: &Invoice) -> Sight {
         failure: latest.and_then(failure_of),
         // A payment that can't be seen may be under way.
         is_processing: invoice.has_more_payments || intents().any(is_under_way),
+        subscription_ended: false,
         card: None,
         charges: None,
     }
@@ -52,6 +53,7 @@ pub fn deleted(amount: Money) -> Sight {
         latest_charge: None,
         failure: None,
         is_processing: false,
+        subscription_ended: false,
         card: None,
         charges: None,
     }

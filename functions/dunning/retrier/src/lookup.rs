@@ -6,7 +6,7 @@ use std::future::Future;
 use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::Failure;
 use paidonce_core::dunning::budget::PastCharge;
-use paidonce_core::dunning::{Dunning, Errand, InvoiceStatus, Sight};
+use paidonce_core::dunning::{CardSeen, Dunning, Errand, InvoiceStatus, Sight};
 use paidonce_core::money::Money;
 use provider::{Answer, PaymentMethod, Secret, Subscription, SubscriptionStatus};
 
@@ -39,6 +39,24 @@ impl Retrier {
         }
         let subscription = self.subscription_of(row, now).await?;
         missing(row, errand, subscription.as_ref()).map(Box::new)
+    }
+
+    /// Reads the live invoice of a charge that is open, and whether anybody still wants it.
+    ///
+    /// # Errors
+    /// If the provider did not say it.
+    pub(crate) async fn invoice_and_subscription(
+        &self,
+        row: &Dunning,
+        errand: &Errand,
+        now: DateTime<Utc>,
+    ) -> Result<Box<Sight>, Failure> {
+        let mut sight = self.invoice_of(row, errand, now).await?;
+        if sight.status == InvoiceStatus::Open {
+            let subscription = self.subscription_of(row, now).await?;
+            sight.subscription_ended = subscription.as_ref().is_none_or(has_ended);
+        }
+        Ok(sight)
     }
 
     /// Reads all that the decision to charge needs.
@@ -78,7 +96,8 @@ impl Retrier {
                 self.payment_method(&charged, now),
                 self.charges_of(&subscription.customer, now)
             );
-            sight.card = method?.as_ref().map(card_of);
+            // One of an older kind can be charged, but not looked at.
+            sight.card = Some(method?.as_ref().map_or_else(|| unseen(charged), card_of));
             sight.charges = charges?;
         }
         Ok(Seen::Invoice(Box::new(sight)))
@@ -192,6 +211,16 @@ fn missing(
     let amount: Option<Money> = debt.or(row.attempt.as_ref().map(|attempt| attempt.amount));
     let amount = amount.ok_or("an invoice is planned for that is not on the row")?;
     Ok(deleted(amount))
+}
+
+fn unseen(payment_method: String) -> CardSeen {
+    CardSeen {
+        payment_method,
+        fingerprint: None,
+        network: None,
+        country: None,
+        kind: "source".to_owned(),
+    }
 }
 
 fn has_ended(subscription: &Subscription) -> bool {

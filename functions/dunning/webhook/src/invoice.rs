@@ -37,6 +37,7 @@ struct Invoice {
     subscription: Option<Value>,
     subscription_details: Option<Details>,
     status_transitions: Option<Transitions>,
+    amount_paid: Option<i64>,
     amount_paid_off_stripe: Option<i64>,
     paid_out_of_band: Option<bool>,
 }
@@ -108,7 +109,8 @@ impl Invoice {
 
     fn standing(&self, kind: &str, reported_at: DateTime<Utc>) -> Standing {
         let paid = || {
-            let off_provider = self.amount_paid_off_stripe.is_some_and(|amount| amount > 0);
+            let elsewhere = self.amount_paid_off_stripe.unwrap_or_default();
+            let off_provider = elsewhere > 0 && elsewhere >= self.amount_paid.unwrap_or_default();
             if off_provider || self.paid_out_of_band == Some(true) {
                 return InvoiceEnd::OutOfBand;
             }
@@ -136,6 +138,10 @@ impl Invoice {
 
     fn report(&self, reported_at: DateTime<Utc>) -> Result<InvoiceReport, Problem> {
         let email = self.customer_email.as_deref();
+        if self.next_payment_attempt.is_some() {
+            // Two engines would charge one card, each by a calendar of its own.
+            count(Webhook::NAME, "provider_retries_on", 1);
+        }
         Ok(InvoiceReport {
             invoice_id: id(&self.id)?,
             amount: Money::from_stripe(self.amount_remaining, &self.currency)

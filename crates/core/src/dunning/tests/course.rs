@@ -140,7 +140,7 @@ fn bug_d12_an_old_key_is_never_sent_again() {
     let young = decide(
         &row,
         fire(open("insufficient_funds")),
-        at + TimeDelta::hours(22),
+        at + TimeDelta::hours(6),
     );
     assert!(matches!(young.ok().unwrap().act, Act::Pay(again) if again.n == 1));
     let old = at + TimeDelta::hours(23);
