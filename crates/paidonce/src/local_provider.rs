@@ -9,24 +9,6 @@ use crate::local_secrets::{
     DUNNING_API_KEY, DUNNING_PORTAL_KEY, DUNNING_SIGNING_SECRET, PROVIDER_SECRET, SIGNING_SECRET,
 };
 
-/// What the endpoint of dunning is registered for; docs/runbooks/deploy.md has the same list.
-const DUNNING_EVENTS: [&str; 14] = [
-    "customer.subscription.deleted",
-    "customer.subscription.updated",
-    "customer.updated",
-    "invoice.marked_uncollectible",
-    "invoice.paid",
-    "invoice.payment_action_required",
-    "invoice.payment_failed",
-    "invoice.payment_succeeded",
-    "invoice.updated",
-    "invoice.voided",
-    "payment_method.attached",
-    "payment_method.automatically_updated",
-    "payment_method.updated",
-    "setup_intent.succeeded",
-];
-
 /// The provider with the keys that the cloud has.
 pub(crate) fn sandbox_for(
     cloud: &LocalCloud,
@@ -52,12 +34,12 @@ pub(crate) fn sandbox_for(
         signing_secrets: vec![secret(SIGNING_SECRET)],
         webhook_function: "bdc-webhook".to_owned(),
         webhook_url: format!("{base_url}/url/bdc-webhook/"),
-        webhook_events: vec!["*".to_owned()],
+        webhook_events: bdc_webhook::event::types().map(str::to_owned).collect(),
         more_endpoints: vec![Endpoint {
             function: "dunr-webhook".to_owned(),
             url: format!("{base_url}/url/dunr-webhook/"),
             signing_secrets: vec![secret(DUNNING_SIGNING_SECRET)],
-            enabled_events: DUNNING_EVENTS.map(str::to_owned).to_vec(),
+            enabled_events: dunr_webhook::event::types().map(str::to_owned).collect(),
         }],
         api_version: parameters
             .get("ProviderApiVersion")
@@ -68,4 +50,27 @@ pub(crate) fn sandbox_for(
             .is_some_and(|livemode| livemode == "true"),
         seed,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const DEPLOY: &str = include_str!("../../../docs/runbooks/deploy.md");
+
+    /// The words of the indented block that has `word`.
+    fn block_with(word: &str) -> BTreeSet<&'static str> {
+        let mut blocks = DEPLOY.split("```").skip(1).step_by(2);
+        let block = blocks.find(|block| block.contains(word)).unwrap();
+        block.split_whitespace().collect()
+    }
+
+    #[test]
+    fn an_endpoint_is_registered_for_what_its_function_reads_as_the_runbook_says() {
+        let booking: BTreeSet<_> = bdc_webhook::event::types().collect();
+        assert_eq!(block_with("checkout.session.completed"), booking);
+        let dunning: BTreeSet<_> = dunr_webhook::event::types().collect();
+        assert_eq!(block_with("invoice.payment_failed"), dunning);
+        assert!(booking.is_disjoint(&dunning), "no event goes to both");
+    }
 }
