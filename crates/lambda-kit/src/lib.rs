@@ -29,6 +29,10 @@ pub use run::run;
 pub use secrets::{SecretCache, SecretError, SecretVersions};
 pub use tokens::{Caller, Tokens, token_holder};
 
+/// The variable in which Lambda tells a function its deployed name.
+/// Source: Lambda's developer guide, "Defined runtime environment variables".
+pub const FUNCTION_NAME: &str = "AWS_LAMBDA_FUNCTION_NAME";
+
 /// What a function is made from. `aws` carries the HTTP client, the region and the credentials;
 /// the payment provider is called through the same HTTP client.
 #[derive(Clone, Debug)]
@@ -38,12 +42,22 @@ pub struct Setup {
     pub entropy: Entropy,
 }
 
+impl Setup {
+    /// The name that the function is deployed under, as Lambda tells it. It differs from
+    /// [`Function::NAME`] where one package is deployed for several systems: metrics and logs of such
+    /// a function go under this name. A missing one is a complaint for [`Environment::check`].
+    pub fn deployed_name(&self) -> String {
+        self.environment.text(FUNCTION_NAME)
+    }
+}
+
 /// Why an invocation failed as a whole: Lambda, the queue or the schedule will try it again.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// One Lambda function.
 pub trait Function: Sized + Send + Sync + 'static {
-    /// The deployed name, which is also the package, the binary and the log field.
+    /// The package and the binary. It is the deployed name and the log field too, unless the package
+    /// is deployed more than once: see [`Setup::deployed_name`].
     const NAME: &'static str;
 
     /// Reads the configuration and makes the clients. Makes no network call.

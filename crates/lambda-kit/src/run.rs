@@ -8,7 +8,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
 use crate::batch::chain;
-use crate::{Entropy, Environment, Failure, Function, Setup, init_logs};
+use crate::{Entropy, Environment, FUNCTION_NAME, Failure, Function, Setup, init_logs};
 
 /// Runs the function `F` until Lambda ends the process.
 ///
@@ -26,16 +26,21 @@ pub async fn run<F: Function>() -> Result<(), lambda_runtime::Error> {
         environment,
         entropy: Entropy::from_os(),
     };
+    let name = setup
+        .environment
+        .optional(FUNCTION_NAME)
+        .unwrap_or_else(|| F::NAME.to_owned());
     let function = F::new(&setup).inspect_err(|error| tracing::error!(%error, "Not started"))?;
     function.warm_up().await;
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| {
-        handle(&function, event)
+        handle(&function, &name, event)
     }))
     .await
 }
 
 async fn handle<F: Function>(
     function: &F,
+    name: &str,
     event: LambdaEvent<Value>,
 ) -> Result<Value, lambda_runtime::Error> {
     #[expect(
@@ -51,8 +56,7 @@ async fn handle<F: Function>(
         tracing::error!(
             request.id = %request_id,
             error = %chain(error.as_ref()),
-            "Invocation `{request_id}` of {} failed",
-            F::NAME
+            "Invocation `{request_id}` of {name} failed"
         );
     })
 }

@@ -12,7 +12,7 @@ use aws_smithy_types::retry::RetryConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
 use futures::FutureExt;
-use lambda_kit::{Entropy, Environment, Setup};
+use lambda_kit::{Entropy, Environment, FUNCTION_NAME, Setup};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -97,9 +97,10 @@ impl Cloud {
     /// What the `made`th instance of a function is made from.
     pub(crate) fn setup(self: &Arc<Self>, function: &str, made: u64) -> Setup {
         let spec = self.stack.functions.get(function);
-        let environment = spec
+        let mut environment = spec
             .map(|spec| spec.environment.clone())
             .unwrap_or_default();
+        environment.insert(FUNCTION_NAME.to_owned(), function.to_owned());
         // Instances are counted from the start of each process, and must not repeat what those of an
         // earlier one drew: an id that comes again is taken for a repeated order.
         let openings = self.store.look(|state| state.openings);

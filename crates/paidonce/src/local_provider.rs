@@ -35,7 +35,7 @@ pub(crate) fn sandbox_for(
         signing_secrets: vec![secret(SIGNING_SECRET)],
         webhook_function: "bdc-webhook".to_owned(),
         webhook_url: format!("{base_url}/url/bdc-webhook/"),
-        webhook_events: vec!["*".to_owned()],
+        webhook_events: bdc_webhook::event::types().map(str::to_owned).collect(),
         more_endpoints: vec![Endpoint {
             function: "dunr-webhook".to_owned(),
             url: format!("{base_url}/url/dunr-webhook/"),
@@ -51,4 +51,27 @@ pub(crate) fn sandbox_for(
             .is_some_and(|livemode| livemode == "true"),
         seed,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const DEPLOY: &str = include_str!("../../../docs/runbooks/deploy.md");
+
+    /// The words of the indented block that has `word`.
+    fn block_with(word: &str) -> BTreeSet<&'static str> {
+        let mut blocks = DEPLOY.split("```").skip(1).step_by(2);
+        let block = blocks.find(|block| block.contains(word)).unwrap();
+        block.split_whitespace().collect()
+    }
+
+    #[test]
+    fn an_endpoint_is_registered_for_what_its_function_reads_as_the_runbook_says() {
+        let booking: BTreeSet<_> = bdc_webhook::event::types().collect();
+        assert_eq!(block_with("checkout.session.completed"), booking);
+        let dunning: BTreeSet<_> = dunr_webhook::event::types().collect();
+        assert_eq!(block_with("invoice.payment_failed"), dunning);
+        assert!(booking.is_disjoint(&dunning), "no event goes to both");
+    }
 }

@@ -16,6 +16,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub struct Relay {
+    /// The system's own: alarms hang on the metrics of each relay by itself.
+    deployed_name: String,
     dynamodb: Client,
     sqs: aws_sdk_sqs::Client,
     outbox_table: String,
@@ -46,11 +48,12 @@ pub(crate) struct Outbound {
 }
 
 impl Function for Relay {
-    const NAME: &'static str = "bdc-relay";
+    const NAME: &'static str = "relay";
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
+            deployed_name: setup.deployed_name(),
             dynamodb: Client::new(&setup.aws),
             sqs: aws_sdk_sqs::Client::new(&setup.aws),
             outbox_table: environment.text("OUTBOX_TABLE"),

@@ -1,7 +1,7 @@
 //! Picking up what the stream missed.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use lambda_kit::{Failure, Function, chain, count};
+use lambda_kit::{Failure, chain, count};
 use paidonce_core::outbox::{OutboxRow, PENDING_SHARDS, Status, pending};
 use paidonce_core::step::read;
 use serde::Serialize;
@@ -36,9 +36,9 @@ impl Relay {
                 .send_again(rows.into_iter().map(|(id, _)| id).collect(), now)
                 .await;
         }
-        count(Self::NAME, "outbox_oldest_pending_s", oldest_s);
+        count(&self.deployed_name, "outbox_oldest_pending_s", oldest_s);
         count(
-            Self::NAME,
+            &self.deployed_name,
             "outbox_pending",
             i64::try_from(swept.pending).unwrap_or(i64::MAX),
         );

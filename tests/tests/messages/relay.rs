@@ -384,6 +384,24 @@ async fn each_sweep_says_how_long_the_oldest_event_has_waited_and_zero_if_none_h
 }
 
 #[tokio::test]
+async fn the_relays_of_two_systems_count_under_their_own_names() {
+    let town = Town::new();
+    let lines = Lines::default();
+    let _collecting = lines.collect();
+    unsent(&town, 2).await;
+    let down = FaultRule::once(RELAY, "SendMessageBatch", FaultKind::NotSent).times(99);
+    town.fleet.cloud.faults().add(down);
+    write_anew(&town, "2026-07-09T11:48:20Z").await;
+    for relay in [RELAY, "dunr-relay"] {
+        town.fleet.cloud.invoke(relay, sweep()).await.unwrap();
+    }
+    let booking_waits = [(RELAY.to_owned(), 700), ("dunr-relay".to_owned(), 0)];
+    assert_eq!(lines.counted("outbox_oldest_pending_s"), booking_waits);
+    town.fleet.cloud.faults().clear();
+    town.settle().await;
+}
+
+#[tokio::test]
 async fn an_event_of_a_writer_whose_clock_is_ahead_is_sent_and_has_no_age() {
     let town = Town::new();
     let lines = Lines::default();

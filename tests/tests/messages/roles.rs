@@ -235,7 +235,7 @@ async fn no_role_but_the_webhooks_can_write_a_payment_reference() {
     let denied = "AccessDeniedException";
     let functions = town.fleet.cloud.functions().into_iter();
     let others: Vec<String> = functions.filter(|name| name != "bdc-webhook").collect();
-    assert_eq!(others.len(), 8);
+    assert_eq!(others.len(), 18);
     for function in others {
         let client = Client::new(&town.fleet.cloud.setup(&function).unwrap().aws);
         let outcomes = tries(&client, &booked.id).await;

@@ -190,14 +190,24 @@ impl Lines {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// The values of a metric so far.
+    /// The values of a metric so far, whichever function counted them.
     pub fn metric(&self, name: &str) -> Vec<i64> {
+        let counted = self.counted(name).into_iter();
+        counted.map(|(_, value)| value).collect()
+    }
+
+    /// The values of a metric so far, each with the function that counted it.
+    pub fn counted(&self, name: &str) -> Vec<(String, i64)> {
         let bytes = self.0.lock().unwrap();
         let lines = std::str::from_utf8(&bytes).unwrap().lines();
         let events = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
         events
             .filter(|event| event["fields"]["metric"] == name)
-            .map(|event| event["fields"]["value"].as_i64().unwrap())
+            .map(|event| {
+                let fields = &event["fields"];
+                let function = fields["function"].as_str().unwrap().to_owned();
+                (function, fields["value"].as_i64().unwrap())
+            })
             .collect()
     }
 }

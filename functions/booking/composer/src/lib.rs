@@ -37,7 +37,7 @@ pub struct Composer {
     dynamodb: Client,
     bedrock: aws_sdk_bedrockruntime::Client,
     sns: aws_sdk_sns::Client,
-    ses: aws_sdk_sesv2::Client,
+    ses: postman::Client,
     tables: Tables,
     optout_table: String,
     /// Has the day's count of texts.
@@ -78,7 +78,7 @@ impl Function for Composer {
             dynamodb: Client::new(&setup.aws),
             bedrock: aws_sdk_bedrockruntime::Client::new(&setup.aws),
             sns: send::client(&setup.aws),
-            ses: mail::client(&setup.aws),
+            ses: postman::client(&setup.aws),
             tables: Tables::named(|name| environment.text(name)),
             optout_table: environment.text("OPTOUT_TABLE"),
             idempotency_table: environment.text("IDEMPOTENCY_TABLE"),

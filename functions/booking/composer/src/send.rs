@@ -129,14 +129,17 @@ fn will_never_be_taken(error: &SdkError<PublishError>) -> bool {
 }
 
 /// Whether the service itself said that it did not send it.
-pub(crate) fn was_refused<E>(error: &SdkError<E>) -> bool {
+fn was_refused<E>(error: &SdkError<E>) -> bool {
     let status = error.raw_response().map(|raw| raw.status().as_u16());
     let built = !matches!(error, SdkError::ConstructionFailure(_));
     !built || status.is_some_and(|status| (400..500).contains(&status))
 }
 
 /// The service's own words repeat the phone or the address, so only the code of its answer is kept.
-pub(crate) fn discreet<E: ProvideErrorMetadata>(error: &SdkError<E>) -> String {
-    let code = error.code().unwrap_or("no answer");
+fn discreet<E: ProvideErrorMetadata>(error: &SdkError<E>) -> String {
+    not_sent_for_sure(error.code().unwrap_or("no answer"))
+}
+
+pub(crate) fn not_sent_for_sure(code: &str) -> String {
     format!("the message was not sent for sure: {code}")
 }

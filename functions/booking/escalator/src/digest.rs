@@ -18,7 +18,7 @@ use paidonce_core::step::{Step, Written, read, write};
 use serde_json::Value;
 
 use crate::Escalator;
-use crate::mail::{discreet, sentence};
+use crate::mail::sentence;
 
 /// What the digests are filed under in the audit.
 const SUBJECT: &str = "digest";
@@ -53,7 +53,7 @@ impl Escalator {
             Err(_) => "2-failed",
         };
         self.note(&day, attempt, end, now).await?;
-        sent.map_err(|error| discreet(&error).into())
+        sent.map_err(Failure::from)
     }
 
     async fn told_on(&self, day: &str, now: DateTime<Utc>) -> Result<Told, Failure> {

@@ -25,7 +25,7 @@ const DECISIONS_MAX: usize = 5;
 
 pub struct Escalator {
     dynamodb: Client,
-    ses: aws_sdk_sesv2::Client,
+    ses: postman::Client,
     bookings_table: String,
     payments_table: String,
     audit_table: String,
@@ -42,7 +42,7 @@ impl Function for Escalator {
         let environment = &setup.environment;
         environment.check(Self {
             dynamodb: Client::new(&setup.aws),
-            ses: aws_sdk_sesv2::Client::new(&setup.aws),
+            ses: postman::client(&setup.aws),
             bookings_table: environment.text("BOOKINGS_TABLE"),
             payments_table: environment.text("PAYMENTS_TABLE"),
             audit_table: environment.text("AUDIT_TABLE"),

@@ -1,9 +1,6 @@
 //! The mail to the team about a case: the booking, the payment, the outcome, the reason, what is
 //! known of a dispute, and the history.
 
-use aws_sdk_sesv2::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_sesv2::operation::send_email::SendEmailError;
-use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message, MessageTag};
 use copywriter::mail::{CaseFacts, Mail, case_mail};
 use lambda_kit::Failure;
 use paidonce_core::audit::{AuditRow, history};
@@ -13,6 +10,7 @@ use paidonce_core::dispute::Dispute;
 use paidonce_core::local_time::{human, stamp};
 use paidonce_core::refund::{PaymentRow, payment_key};
 use paidonce_core::step::read;
+use postman::{Parcel, Posted};
 use serde_json::Value;
 
 use crate::Escalator;
@@ -23,39 +21,28 @@ const DISPUTED_PAYMENTS_MAX: usize = 5;
 impl Escalator {
     pub(crate) async fn mail(&self, case: &Case) -> Result<(), Failure> {
         let mail = case_mail(&self.facts(case).await?);
-        self.send(&mail, "case")
-            .await
-            .map_err(|error| discreet(&error).into())
+        self.send(&mail, "case").await.map_err(Failure::from)
     }
 
     /// Sends a mail to the team.
-    pub(crate) async fn send(
-        &self,
-        mail: &Mail,
-        kind: &str,
-    ) -> Result<(), Box<SdkError<SendEmailError>>> {
-        let unbuilt = |error| Box::new(SdkError::construction_failure(error));
-        let content = |text: &str| {
-            let content = Content::builder().data(text).charset("UTF-8");
-            content.build().map_err(unbuilt)
+    ///
+    /// # Errors
+    /// The code with which the service did not take it, or did not say so. The team may be told twice.
+    pub(crate) async fn send(&self, mail: &Mail, kind: &str) -> Result<(), String> {
+        let parcel = Parcel {
+            from: &self.sender_email,
+            to: &self.team_email,
+            subject: &mail.subject,
+            text: &mail.text,
+            tags: vec![("kind", kind.to_owned())],
+            ..Parcel::default()
         };
-        let message = Message::builder()
-            .subject(content(&mail.subject)?)
-            .body(Body::builder().text(content(&mail.text)?).build())
-            .build();
-        let tag = MessageTag::builder().name("kind").value(kind);
-        let request = self
-            .ses
-            .send_email()
-            .from_email_address(&self.sender_email)
-            .destination(
-                Destination::builder()
-                    .to_addresses(&self.team_email)
-                    .build(),
-            )
-            .content(EmailContent::builder().simple(message).build())
-            .email_tags(tag.build().map_err(unbuilt)?);
-        request.send().await.map(|_| ()).map_err(Box::new)
+        match postman::post(&self.ses, &parcel).await {
+            Posted::Taken => Ok(()),
+            Posted::NotNow(code) | Posted::Never(code) | Posted::Unanswered(code) => {
+                Err(format!("the mail was not taken: {code}"))
+            }
+        }
     }
 
     async fn facts(&self, case: &Case) -> Result<CaseFacts, Failure> {
@@ -111,12 +98,6 @@ fn described_dispute(id: &str, dispute: &Dispute) -> String {
         dispute.reason,
         dispute.status.as_str()
     )
-}
-
-/// The service's own words repeat the address, so only the code of its answer is kept.
-pub(crate) fn discreet(error: &SdkError<SendEmailError>) -> String {
-    let code = error.code().unwrap_or("no answer");
-    format!("the mail was not taken: {code}")
 }
 
 /// One line of the history.

@@ -35,7 +35,7 @@ use crate::claim::Claimed;
 pub struct Mailer {
     dynamodb: Client,
     bedrock: aws_sdk_bedrockruntime::Client,
-    ses: aws_sdk_sesv2::Client,
+    ses: postman::Client,
     assets: AssetCache,
     tables: DunningTables,
     dedupe_table: String,

@@ -99,30 +99,49 @@ struct PaymentMethod {
     customer: Option<Value>,
 }
 
+type Reading = fn(&[u8]) -> Result<Meaning, Problem>;
+
+/// The types of events that an endpoint of ours is registered for, each with its reading.
+const READINGS: [(&str, Reading); 14] = [
+    ("invoice.payment_failed", invoice::meaning),
+    ("invoice.payment_action_required", invoice::meaning),
+    ("invoice.paid", invoice::meaning),
+    ("invoice.payment_succeeded", invoice::meaning),
+    ("invoice.voided", invoice::meaning),
+    ("invoice.marked_uncollectible", invoice::meaning),
+    ("invoice.updated", invoice::meaning),
+    ("customer.subscription.deleted", subscription),
+    ("customer.subscription.updated", subscription),
+    ("customer.updated", customer),
+    ("payment_method.automatically_updated", payment_method),
+    ("payment_method.updated", payment_method),
+    ("payment_method.attached", card_not_chosen),
+    ("setup_intent.succeeded", card_not_chosen),
+];
+
+/// The types of events to register this function's endpoint for.
+pub fn types() -> impl Iterator<Item = &'static str> {
+    READINGS.iter().map(|(kind, _)| *kind)
+}
+
 /// Says what an event is. `body` is what its envelope was read from: the object is read from it once
 /// more, by its own shape.
 ///
 /// # Errors
 /// A 400 for an object that is not what its type says: it never can be read.
 pub fn meaning(event: &Received, body: &[u8], door: &Door) -> Result<Meaning, Problem> {
-    let read: fn(&[u8]) -> Result<Meaning, Problem> = match event.kind.as_str() {
-        "invoice.payment_failed"
-        | "invoice.payment_action_required"
-        | "invoice.paid"
-        | "invoice.payment_succeeded"
-        | "invoice.voided"
-        | "invoice.marked_uncollectible"
-        | "invoice.updated" => invoice::meaning,
-        "customer.subscription.deleted" | "customer.subscription.updated" => subscription,
-        "customer.updated" => customer,
-        "payment_method.automatically_updated" | "payment_method.updated" => payment_method,
-        "payment_method.attached" | "setup_intent.succeeded" => |_| Ok(Meaning::CardNotChosen),
-        _ => return Ok(Meaning::OtherType),
+    let known = READINGS.iter().find(|(kind, _)| *kind == event.kind);
+    let Some((_, read)) = known else {
+        return Ok(Meaning::OtherType);
     };
     match door.not_for_us(event) {
         Some(why) => Ok(Meaning::NotForUs(why)),
         None => read(body),
     }
+}
+
+fn card_not_chosen(_: &[u8]) -> Result<Meaning, Problem> {
+    Ok(Meaning::CardNotChosen)
 }
 
 fn subscription(body: &[u8]) -> Result<Meaning, Problem> {
@@ -215,4 +234,18 @@ pub(crate) fn id(text: &str) -> Result<String, Problem> {
 pub(crate) fn unreadable() -> Problem {
     let detail = "The event's object is not one that we can read.";
     Problem::new(400, "unreadable_event", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use paidonce_core::dunning::events::HANDLED;
+
+    use super::*;
+
+    #[test]
+    fn the_endpoint_is_registered_for_what_is_read_and_for_nothing_else() {
+        assert_eq!(types().collect::<BTreeSet<_>>(), HANDLED.into());
+    }
 }
