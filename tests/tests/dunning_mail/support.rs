@@ -87,6 +87,7 @@ pub fn owing(mut row: Dunning, kind: MailKind) -> Dunning {
         kind,
         invoice_id: Some(INVOICE.to_owned()),
         ordered_at: row.moved_at,
+        ordered_again_at: None,
         state: MailState::Owed,
     };
     row.mails.items.insert(row.mails.no, mail);
