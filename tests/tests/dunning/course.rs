@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use fleet_tests::{Subscriber, Town};
 
-use crate::support::{GOOD_CARD, with_subscriber};
+use crate::support::{OTHER_CARD, customers_mails, with_subscriber};
 
 async fn access(town: &Town, who: &Subscriber) -> String {
     let answer = town.gate(who).await;
@@ -41,7 +41,7 @@ async fn four_dates_four_mails_a_pause_and_by_the_mailed_link_one_charge_access_
     );
     assert_eq!(town.dunning(&who)["status"], "paused");
     assert_eq!(access(&town, &who).await, "paused");
-    let mails = town.dunning_mails();
+    let mails = customers_mails(&town);
     let kinds: Vec<_> = mails.iter().map(|mail| mail.kind.as_str()).collect();
     assert_eq!(kinds, ["failed", "failed", "failed", "failed", "paused"]);
     for (mail, day) in mails
@@ -58,7 +58,7 @@ async fn four_dates_four_mails_a_pause_and_by_the_mailed_link_one_charge_access_
     );
     assert_eq!(town.schedules(), [], "nothing is planned any more");
 
-    town.update_card_by_link(&mails[4], GOOD_CARD).await;
+    town.update_card_by_link(&mails[4], OTHER_CARD).await;
     town.advance(TimeDelta::minutes(2)).await;
 
     let at_provider = town.at_provider("invoices", &invoice);
@@ -69,7 +69,7 @@ async fn four_dates_four_mails_a_pause_and_by_the_mailed_link_one_charge_access_
     assert_eq!(at_provider["failed_charges"].as_array().unwrap().len(), 5);
     assert_eq!(town.dunning(&who)["status"], "recovered");
     assert_eq!(access(&town, &who).await, "granted");
-    let mails = town.dunning_mails();
+    let mails = customers_mails(&town);
     assert_eq!(mails.len(), 6);
     assert_eq!(mails[5].kind, "receipt");
     assert_eq!(town.schedules(), []);
@@ -83,13 +83,13 @@ async fn nothing_more_happens_in_the_months_after_it_was_paid() {
     town.advance_to_retry(&who).await;
     town.control(
         &format!("invoices/{invoice}/pay"),
-        &serde_json::json!({"card": GOOD_CARD}),
+        &serde_json::json!({"card": OTHER_CARD}),
     );
     town.settle().await;
-    let mails = town.dunning_mails().len();
+    let mails = customers_mails(&town).len();
     town.advance(TimeDelta::days(60)).await;
     assert_eq!(town.dunning(&who)["status"], "recovered");
-    assert_eq!(town.dunning_mails().len(), mails);
+    assert_eq!(customers_mails(&town).len(), mails);
     assert_eq!(town.schedules(), []);
     let at_provider = town.at_provider("invoices", &invoice);
     assert_eq!(

@@ -2,4 +2,5 @@
 
 mod course;
 mod first_failure;
+mod roles;
 mod support;
