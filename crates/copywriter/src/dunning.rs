@@ -9,6 +9,8 @@ mod draft;
 mod letter;
 mod opening;
 mod plain;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -74,26 +76,4 @@ pub struct Assets {
     pub brief: Option<String>,
     /// `logo.txt`: an address of a picture.
     pub logo_url: Option<String>,
-}
-
-#[cfg(test)]
-pub(crate) fn sample(kind: MailKind) -> DunningFacts {
-    let charges = kind == MailKind::Failed;
-    DunningFacts {
-        kind,
-        business: "The Anchor".into(),
-        product: "The Anchor wine club".into(),
-        support_email: "billing@anchor.example".into(),
-        postal_address: Some("1 Harbour Street, Sampletown".into()),
-        name: "Mary O’Neil".into(),
-        amount: "£24.00".into(),
-        open_invoices: usize::from(kind != MailKind::Receipt),
-        next_charge: charges.then(|| "Monday 13 July".into()),
-        next_is_last: false,
-        access_paused: matches!(kind, MailKind::Paused | MailKind::Reminder),
-        hosted_url: Some("https://pay.example/i/1".into()),
-        card_url: kind
-            .has_link()
-            .then(|| "https://portal.example/card/sub_1/1?exp=1&sig=2".into()),
-    }
 }

@@ -239,9 +239,11 @@ impl Fleet {
 /// The bucket of the mails' templates, in the local cloud's account.
 const ASSETS_BUCKET: &str = "dunr-assets-000000000000";
 
-/// Puts the built-in templates where an operator would.
+/// Puts the built-in templates where an operator would. The logo is an empty file, so it is not there:
+/// the mailer must do without, as it must for any operator.
 fn put_local_assets(cloud: &LocalCloud) -> Result<(), CloudError> {
-    for (key, text) in copywriter::dunning::built_in_files() {
+    let files = copywriter::dunning::built_in_files().into_iter();
+    for (key, text) in files.filter(|(_, text)| !text.trim().is_empty()) {
         cloud.put_object(ASSETS_BUCKET, &key, text)?;
     }
     Ok(())

@@ -1,21 +1,14 @@
 //! The whole course of one subscription, from a failed renewal to the receipt.
 
 use chrono::TimeDelta;
-use fleet_tests::{DunningMail, SUBSCRIBER_EMAIL, Subscriber, Town};
+use fleet_tests::{Subscriber, Town};
 
-use crate::support::{OTHER_CARD, with_subscriber};
+use crate::support::{OTHER_CARD, customers_mails, with_subscriber};
 
 async fn access(town: &Town, who: &Subscriber) -> String {
     let answer = town.gate(who).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.json()["access"].as_str().unwrap().to_owned()
-}
-
-/// The team gets mails, too.
-fn to_subscriber(town: &Town) -> Vec<DunningMail> {
-    let mut mails = town.dunning_mails();
-    mails.retain(|mail| mail.to == SUBSCRIBER_EMAIL);
-    mails
 }
 
 /// Lets the look and every date of the calendar go by.
@@ -48,7 +41,7 @@ async fn four_dates_four_mails_a_pause_and_by_the_mailed_link_one_charge_access_
     );
     assert_eq!(town.dunning(&who)["status"], "paused");
     assert_eq!(access(&town, &who).await, "paused");
-    let mails = to_subscriber(&town);
+    let mails = customers_mails(&town);
     let kinds: Vec<_> = mails.iter().map(|mail| mail.kind.as_str()).collect();
     assert_eq!(kinds, ["failed", "failed", "failed", "failed", "paused"]);
     for (mail, day) in mails
@@ -76,7 +69,7 @@ async fn four_dates_four_mails_a_pause_and_by_the_mailed_link_one_charge_access_
     assert_eq!(at_provider["failed_charges"].as_array().unwrap().len(), 5);
     assert_eq!(town.dunning(&who)["status"], "recovered");
     assert_eq!(access(&town, &who).await, "granted");
-    let mails = to_subscriber(&town);
+    let mails = customers_mails(&town);
     assert_eq!(mails.len(), 6);
     assert_eq!(mails[5].kind, "receipt");
     assert_eq!(town.schedules(), []);
@@ -93,11 +86,11 @@ async fn nothing_more_happens_in_the_months_after_it_was_paid() {
         &serde_json::json!({"card": OTHER_CARD}),
     );
     town.settle().await;
-    let mails = to_subscriber(&town).len();
+    let mails = customers_mails(&town).len();
     town.fleet.cloud.set_rates_at_most(TimeDelta::hours(12));
     town.advance(TimeDelta::days(60)).await;
     assert_eq!(town.dunning(&who)["status"], "recovered");
-    assert_eq!(to_subscriber(&town).len(), mails);
+    assert_eq!(customers_mails(&town).len(), mails);
     assert_eq!(town.schedules(), []);
     let at_provider = town.at_provider("invoices", &invoice);
     assert_eq!(

@@ -31,3 +31,16 @@ async fn a_failed_invoice_is_looked_at_and_then_retried_on_a_business_day() {
     let at_provider = town.at_provider("invoices", &invoice);
     assert_eq!(at_provider["failed_charges"].as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn b62_a_failure_is_told_by_one_mail_of_ours_and_the_provider_is_never_asked_to_mail() {
+    let (town, subscriber) = with_subscriber().await;
+    town.fail_renewal(&subscriber, "insufficient_funds");
+    town.settle().await;
+    town.advance_to_retry(&subscriber).await;
+    assert_eq!(town.dunning_mails().len(), 1);
+    let calls = town.fleet.cloud.calls().into_iter();
+    let ours = calls.filter(|call| call.function.starts_with("dunr-"));
+    let sends = ours.filter(|call| call.operation.ends_with("/send"));
+    assert_eq!(sends.count(), 0, "an invoice's `send` mails the customer");
+}

@@ -3,4 +3,5 @@
 mod course;
 mod first_failure;
 mod month;
+mod roles;
 mod support;

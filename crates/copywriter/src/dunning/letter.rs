@@ -199,7 +199,7 @@ fn next(facts: &DunningFacts) -> Vec<String> {
     let mut next: Vec<String> = match facts.kind {
         MailKind::Failed => next_charge(facts).into_iter().collect(),
         MailKind::NewCard => {
-            vec!["We do not charge that card again for it. Once you have given us another one, we try that.".to_owned()]
+            vec!["We will not charge that card for it again. Once you have given us another one, we try that one instead.".to_owned()]
         }
         MailKind::Approve => vec!["Nothing is charged before you approve it.".to_owned()],
         MailKind::PayByHand => Vec::new(),

@@ -36,13 +36,19 @@ pub(crate) fn print(dev: &Dev, listen: SocketAddr) {
     entry("intake", &fleet.url("bdc-intake"));
     entry("webhook", &fleet.url("bdc-webhook"));
     entry("cashier", &fleet.url("bdc-cashier"));
+    entry("access", &fleet.url("dunr-gatekeeper"));
     entry(
         "provider",
         &format!("{base_url}/stripe/  (test cards only)"),
     );
     entry(
         "tokens",
-        &format!("form {}   staff {}", tokens.form, tokens.staff),
+        &format!(
+            "form {}   staff {}   app {}",
+            tokens.form,
+            tokens.staff,
+            fleet.gate_tokens().app
+        ),
     );
     entry(
         "clock",
@@ -54,11 +60,35 @@ pub(crate) fn print(dev: &Dev, listen: SocketAddr) {
         terminal.print(&terminal.paint(Look::Bold, &curl));
     }
     let next = format!(
-        "\nThen open the pay link from the text at {base_url}/_local/messages, or from the console, \
-         and pay with 4242 4242 4242 4242.\nA day passes with: curl -s {base_url}/_local/clock -d \
-         '{{\"advance_s\": 86400}}'\nCtrl-C ends it.\n"
+        "\nOpen the pay link from the text at {base_url}/_local/messages, or from the console, \
+         and pay with 4242 4242 4242 4242."
     );
     terminal.print(&next);
+    print_renewal(dev);
+    terminal.print("\nCtrl-C ends it.\n");
+}
+
+/// How to let a renewal fail, and what to do about it.
+fn print_renewal(dev: &Dev) {
+    let (base_url, terminal) = (dev.fleet.base_url(), &dev.terminal);
+    let sandbox = format!("{base_url}/stripe/_sandbox/subscriptions");
+    let story = [
+        "SUB=$(curl -s ".to_owned()
+            + &sandbox
+            + " -d '{\"amount\": 2400}' | grep -o 'sub_[A-Za-z0-9]*')",
+        format!("curl -s {sandbox}/$SUB/fail-renewal -d '{{\"decline\": \"insufficient_funds\"}}'"),
+        format!("curl -s {base_url}/_local/clock -d '{{\"advance_s\": 86400}}'"),
+    ];
+    terminal.print(
+        "\nSubscribe somebody, let the renewal fail, and let a day pass (again and again):\n",
+    );
+    for line in story {
+        terminal.print(&terminal.paint(Look::Bold, &line));
+    }
+    terminal.print(
+        "\nEach mail has a link to the page of another card; give 4000 0566 5566 5556 there, and it is \
+         paid a minute later.",
+    );
 }
 
 pub(crate) fn print_end(dev: &Dev, state: Option<&Path>) {

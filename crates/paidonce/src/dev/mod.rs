@@ -16,6 +16,7 @@ mod answer;
 mod at_hand;
 mod console;
 mod control;
+mod dunning_facts;
 mod fault_plan;
 mod forward;
 mod greeting;

@@ -5,13 +5,17 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use local_cloud::{Happening, Message};
 use paidonce_core::audit::AuditRow;
+use paidonce_core::dunning::{Dunning, LogRow};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
+use super::dunning_facts::dunning_fact;
 use super::terminal::Look;
 use super::{Dev, Shared};
 
 const AUDIT_TABLE: &str = "bdc-audit";
+const LOG_TABLE: &str = "dunr-log";
+const DUNNING_TABLE: &str = "dunr-dunning";
 
 /// One line to be.
 struct Line {
@@ -28,7 +32,7 @@ pub(crate) async fn narrate(dev: Shared) {
     let mut happenings = dev.fleet.cloud.watch();
     let mut told = BTreeSet::new();
     // What was there before the start is history.
-    audit_lines(&dev, &mut told);
+    facts(&dev, &mut told);
     loop {
         let mut lines = Vec::new();
         let mut is_audited = false;
@@ -39,7 +43,7 @@ pub(crate) async fn narrate(dev: Shared) {
         }
         is_audited |= take_rest(&dev, &mut happenings, &mut lines);
         if is_audited {
-            lines.extend(audit_lines(&dev, &mut told));
+            lines.extend(facts(&dev, &mut told));
         }
         lines.sort_by_key(|line| (line.at, line.rank));
         for line in lines {
@@ -135,10 +139,54 @@ fn note(dev: &Dev, happening: Happening, lines: &mut Vec<Line>) -> bool {
 fn told(message: &Message) -> String {
     let end: String = message.to.chars().rev().take(2).collect();
     let end: String = end.chars().rev().collect();
+    let mut words = message.text.split_whitespace();
     match message.channel.as_str() {
         "sms" => format!("SMS to …{end}: {}", message.text),
-        _ => format!("mail to {}: {}", message.to, message.subject),
+        _ => match words.find(|word| word.starts_with("http")) {
+            Some(link) => format!("mail to {}: {}, {link}", message.to, message.subject),
+            None => format!("mail to {}: {}", message.to, message.subject),
+        },
     }
+}
+
+/// What was written down of either system and was not told yet.
+fn facts(dev: &Dev, told: &mut BTreeSet<(String, String)>) -> Vec<Line> {
+    let mut lines = audit_lines(dev, told);
+    lines.extend(dunning_lines(dev, told));
+    lines
+}
+
+/// The rows of dunning's log that were not told yet.
+fn dunning_lines(dev: &Dev, told: &mut BTreeSet<(String, String)>) -> Vec<Line> {
+    let rows = dev.fleet.cloud.table(LOG_TABLE).unwrap_or_default();
+    let rows = rows
+        .into_iter()
+        .filter_map(|row| serde_json::from_value::<LogRow>(row).ok());
+    let mut fresh: Vec<LogRow> = rows
+        .filter(|row| told.insert((row.subscription_id.clone(), row.ts.clone())))
+        .collect();
+    fresh.sort_by(|left, right| left.ts.cmp(&right.ts));
+    let subscriptions = match fresh.is_empty() {
+        true => Vec::new(),
+        false => dev.fleet.cloud.table(DUNNING_TABLE).unwrap_or_default(),
+    };
+    let zone_of = |row: &LogRow| {
+        let mut all = subscriptions.iter();
+        let own = all.find(|it| it["subscription_id"] == row.subscription_id.as_str())?;
+        let own = serde_json::from_value::<Dunning>(own.clone()).ok()?;
+        Some(own.terms.zone)
+    };
+    let lines = fresh.iter().filter_map(|row| {
+        let what = dunning_fact(row, zone_of(row).unwrap_or(dev.venue.zone))?;
+        Some(Line {
+            at: row.at,
+            rank: 1,
+            who: row.who.clone(),
+            look: Look::Plain,
+            what,
+        })
+    });
+    lines.collect()
 }
 
 /// The audit rows that were not told yet.

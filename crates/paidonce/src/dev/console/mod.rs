@@ -2,6 +2,7 @@
 //!
 //! It shows names, numbers and texts: all of it is the developer's own local data.
 
+mod subscriptions;
 mod view;
 
 use std::sync::LazyLock;
@@ -36,6 +37,7 @@ pub(crate) fn router() -> Router<Shared> {
         .route("/book", post(book))
         .route("/order", post(order))
         .route("/money", post(money))
+        .route("/subscription", post(subscription))
         .route("/clock", post(clock))
 }
 
@@ -119,11 +121,29 @@ async fn money(State(dev): State<Shared>, body: Body) -> Answered {
         "/_sandbox/payments/{}/{deed}",
         id_in(text(&form, "payment_ref"))
     );
+    ask_provider(&dev, &path, &json!({})).await
+}
+
+/// Somebody subscribes, or a renewal fails.
+async fn subscription(State(dev): State<Shared>, body: Body) -> Answered {
+    let form = form(body).await?;
+    let (path, wish) = match id_in(text(&form, "id")).as_str() {
+        "" => (String::new(), json!({"amount": 2_400})),
+        id => (
+            format!("/{id}/fail-renewal"),
+            json!({"decline": "insufficient_funds"}),
+        ),
+    };
+    ask_provider(&dev, &format!("/_sandbox/subscriptions{path}"), &wish).await
+}
+
+/// Uses one of the provider's controls, and shows how that ended.
+async fn ask_provider(dev: &Shared, path: &str, body: &Value) -> Answered {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header("content-type", "application/json")
-        .body(Bytes::from_static(b"{}"))
+        .body(Bytes::from(body.to_string()))
         .map_err(|error| Problem::new(400, "bad_form", &error.to_string()))?;
     let now = dev.fleet.cloud.clock().now();
     let answer = dev.fleet.sandbox.call(request, now);
@@ -135,7 +155,7 @@ async fn money(State(dev): State<Shared>, body: Body) -> Answered {
     let problem = answered["error"]["message"]
         .as_str()
         .unwrap_or("The provider did not answer.");
-    page(&dev, answer.status().as_u16(), Some(problem))
+    page(dev, answer.status().as_u16(), Some(problem))
 }
 
 /// An id as it may stand in a path.
@@ -204,7 +224,7 @@ mod tests {
     #[test]
     fn the_template_renders_without_a_town() {
         let template = TEMPLATES.get_template("console.html").unwrap();
-        let town = json!({"bookings": [], "messages": [], "cases": [], "totals": [], "queues": []});
+        let town = json!({"bookings": [], "subscriptions": [], "messages": [], "cases": [], "totals": [], "queues": []});
         let page = template
             .render(context! { venue => "<b>Inn</b>", town })
             .unwrap();

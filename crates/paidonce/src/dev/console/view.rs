@@ -10,10 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::subscriptions::{SubscriptionView, subscriptions};
 use crate::dev::Dev;
 
 /// How much of each kind is shown, the latest first.
-const SHOWN_MAX: usize = 40;
+pub(super) const SHOWN_MAX: usize = 40;
 /// The sweeps look every few minutes: a deadline has passed for them a little later.
 const SWEEP_LAG: TimeDelta = TimeDelta::minutes(5);
 
@@ -27,6 +28,7 @@ pub(crate) struct Town {
     next_deadline: Option<String>,
     bookings: Vec<BookingView>,
     booking_count: usize,
+    subscriptions: Vec<SubscriptionView>,
     messages: Vec<MessageView>,
     message_count: usize,
     cases: Vec<CaseView>,
@@ -120,6 +122,7 @@ pub(crate) fn town(dev: &Dev) -> Town {
         next_deadline: next_deadline(dev).map(|due| human(due, zone)),
         booking_count: bookings.len(),
         bookings: latest(bookings, |booking| booking_view(dev, &booking, now)),
+        subscriptions: subscriptions(dev, &messages),
         message_count: messages.len(),
         messages: latest(messages, |message| MessageView {
             at: human(message.at, zone),
@@ -142,7 +145,7 @@ fn latest<T, V>(all: Vec<T>, view: impl Fn(T) -> V) -> Vec<V> {
 }
 
 /// The rows of a table that fit their type.
-fn rows<T: DeserializeOwned>(dev: &Dev, table: &str) -> Vec<T> {
+pub(super) fn rows<T: DeserializeOwned>(dev: &Dev, table: &str) -> Vec<T> {
     let rows = dev.fleet.cloud.table(table).unwrap_or_default();
     rows.into_iter()
         .filter_map(|row| serde_json::from_value(row).ok())
