@@ -41,6 +41,8 @@ pub(crate) fn sandbox_for(
         scope,
     };
     let defaults = sandbox::Options::default();
+    let has_booking = cloud.functions().iter().any(|name| name == "bdc-webhook");
+    let booking_events = has_booking.then(|| "*".to_owned());
     Sandbox::new(sandbox::Options {
         base_url: format!("{base_url}/stripe"),
         pages_url: format!("{base_url}/pay"),
@@ -52,7 +54,7 @@ pub(crate) fn sandbox_for(
         signing_secrets: vec![secret(SIGNING_SECRET)],
         webhook_function: "bdc-webhook".to_owned(),
         webhook_url: format!("{base_url}/url/bdc-webhook/"),
-        webhook_events: vec!["*".to_owned()],
+        webhook_events: booking_events.into_iter().collect(),
         more_endpoints: vec![Endpoint {
             function: "dunr-webhook".to_owned(),
             url: format!("{base_url}/url/dunr-webhook/"),
