@@ -105,6 +105,14 @@ impl Town {
         Self::with(options)
     }
 
+    /// A town in which dunning alone is deployed, where days go by faster.
+    pub fn of_dunning(start: &str) -> Self {
+        let mut options = FleetOptions::starting(start.parse().unwrap());
+        let off = ("Booking".to_owned(), "off".to_owned());
+        options.parameters.extend([off]);
+        Self::with(options)
+    }
+
     /// A town with another venue.
     pub fn with_venue(venue: &Value) -> Self {
         let mut options = FleetOptions::starting(NOON.parse().unwrap());
@@ -269,7 +277,7 @@ impl Drop for Town {
         assert_eq!(self.fleet.cloud.denied(), [], "a role lacks a permission");
         logs::assert_discreet(self.first_log_line, &self.hidden_words());
         self.assert_dunning_did_no_harm();
-        if !self.money_unchecked {
+        if !self.money_unchecked && self.fleet.has("bdc-intake") {
             self.assert_no_money_is_lost();
         }
     }

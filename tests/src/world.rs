@@ -190,7 +190,9 @@ impl Town {
                     .map(str::to_owned),
             );
         }
-        for row in self.rows("bdc-bookings") {
+        let has_booking = self.fleet.has("bdc-intake");
+        let bookings = has_booking.then(|| self.rows("bdc-bookings"));
+        for row in bookings.into_iter().flatten() {
             for field in ["name", "email", "notes"] {
                 words.extend(
                     row[field]

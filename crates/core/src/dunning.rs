@@ -59,7 +59,7 @@ pub use row::{
 pub use sight::{CardSeen, FailureSeen, InvoiceStatus, Sight};
 pub use step::{
     Carried, DunningOrder, DunningTables, LogRow, MONTH_SHARDS, PlanJob, SchedulerJob, TidyJob,
-    create_step, dunning_step, month_shard,
+    create_step, dunning_step, idle_firing_step, month_shard,
 };
 
 use mail::MailKind;

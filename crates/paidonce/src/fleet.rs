@@ -142,7 +142,22 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// Whether a function is deployed: each system can be switched off.
+    pub fn has(&self, function: &str) -> bool {
+        self.cloud.functions().iter().any(|name| name == function)
+    }
+
     fn install(&self) -> Result<(), CloudError> {
+        if self.has("bdc-intake") {
+            self.install_booking()?;
+        }
+        if self.has("dunr-retrier") {
+            self.install_dunning()?;
+        }
+        Ok(())
+    }
+
+    fn install_booking(&self) -> Result<(), CloudError> {
         self.cloud.install::<bdc_intake::Intake>()?;
         self.cloud.install::<bdc_webhook::Webhook>()?;
         self.cloud.install::<bdc_cashier::Cashier>()?;
@@ -151,7 +166,10 @@ impl Fleet {
         self.cloud.install::<bdc_settle_sweep::SettleSweep>()?;
         self.cloud.install::<bdc_escalator::Escalator>()?;
         self.cloud.install::<bdc_optout::Optout>()?;
-        self.cloud.install_as::<relay::Relay>("bdc-relay")?;
+        self.cloud.install_as::<relay::Relay>("bdc-relay")
+    }
+
+    fn install_dunning(&self) -> Result<(), CloudError> {
         self.cloud.install::<dunr_webhook::Webhook>()?;
         self.cloud.install::<dunr_scheduler::Scheduler>()?;
         self.cloud.install::<dunr_retrier::Retrier>()?;

@@ -24,6 +24,8 @@ pub(crate) fn sandbox_for(
         scope,
     };
     let defaults = sandbox::Options::default();
+    let has_booking = cloud.functions().iter().any(|name| name == "bdc-webhook");
+    let booking_events = bdc_webhook::event::types().filter(|_| has_booking);
     Sandbox::new(sandbox::Options {
         base_url: format!("{base_url}/stripe"),
         pages_url: format!("{base_url}/pay"),
@@ -35,7 +37,7 @@ pub(crate) fn sandbox_for(
         signing_secrets: vec![secret(SIGNING_SECRET)],
         webhook_function: "bdc-webhook".to_owned(),
         webhook_url: format!("{base_url}/url/bdc-webhook/"),
-        webhook_events: bdc_webhook::event::types().map(str::to_owned).collect(),
+        webhook_events: booking_events.map(str::to_owned).collect(),
         more_endpoints: vec![Endpoint {
             function: "dunr-webhook".to_owned(),
             url: format!("{base_url}/url/dunr-webhook/"),

@@ -89,7 +89,8 @@ pub(crate) fn fail(
     }
 }
 
-fn hold(state: &mut State, request: Held) {
+fn hold(state: &mut State, mut request: Held) {
+    billing::settle_method(state, &mut request);
     if let Some(key) = &request.key {
         let mut saved = saved(&request, 0, String::new());
         saved.in_flight = true;

@@ -39,6 +39,13 @@ impl Form {
         self.0.remove(name).filter(|text| !text.is_empty())
     }
 
+    /// Gives the parameter a value unless it has one.
+    pub(crate) fn fill_in(&mut self, name: &str, value: String) {
+        if self.text(name).is_none() {
+            self.0.insert(name.to_owned(), value);
+        }
+    }
+
     /// Takes all items of the list `name[0]`, `name[1]`, … out.
     pub(crate) fn take_list(&mut self, name: &str) -> Vec<String> {
         let is_item = |full_name: &&String| within(full_name, name).is_some();

@@ -218,6 +218,7 @@ pub(crate) fn last_error(reason: &Decline) -> LastError {
         advice_code: None,
         network_decline_code: None,
         network_advice_code: None,
+        payment_method: None,
     }
 }
 

@@ -104,6 +104,7 @@ fn last_error(error: &LastError) -> Value {
         "code": error.code,
         "decline_code": error.decline_code,
         "message": error.message,
+        "payment_method": error.payment_method,
     })
 }
 

@@ -156,6 +156,9 @@ pub(crate) struct LastError {
     pub(crate) network_decline_code: Option<String>,
     #[serde(default)]
     pub(crate) network_advice_code: Option<String>,
+    /// The payment method as it was shown then.
+    #[serde(default)]
+    pub(crate) payment_method: Option<serde_json::Value>,
 }
 
 /// A Charge: one attempt that reached the bank.

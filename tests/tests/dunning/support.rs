@@ -9,9 +9,6 @@ pub const GOOD_CARD: &str = "4242424242424242";
 /// Another one, of another bank.
 pub const OTHER_CARD: &str = "4000056655665556";
 
-/// Another card that always pays.
-pub const OTHER_CARD: &str = "5555555555554444";
-
 /// A town on a Monday morning, with a subscriber whose first period is paid.
 pub async fn with_subscriber() -> (Town, Subscriber) {
     let town = Town::at(MONDAY);

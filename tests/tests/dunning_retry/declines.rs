@@ -137,16 +137,36 @@ async fn b45_what_the_networks_forbid_is_not_charged_again() {
     ];
     for (card, fails) in cases {
         let story = Story::with(json!({ "card": card }), fails.clone()).await;
-        to_the_end(&story).await;
+        story.fires().await;
         assert_eq!((story.charges(), asked(&story)), ((0, 1), 0), "{fails}");
     }
+}
+
+#[tokio::test]
+async fn b45_the_same_card_given_again_as_another_payment_method_is_not_charged() {
+    let visa = "4242424242424242";
+    let fails = json!({"decline": "do_not_honor", "network_decline_code": "14"});
+    let story = Story::with(json!({ "card": visa }), fails).await;
+    let again = story.new_card(visa);
+    assert_ne!(again, story.who.payment_method);
+    story.town.settle().await;
+    assert_eq!(story.plan()["purpose"], "charge_new_card");
+    story.fires().await;
+    assert_eq!((story.charges(), asked(&story)), ((0, 1), 0));
+    assert_eq!(story.debt()["block"]["payment_method"], again);
+    story.new_card(crate::support::OTHER_CARD);
+    story.town.settle().await;
+    story.fires().await;
+    assert_eq!((story.charges(), asked(&story)), ((1, 1), 1));
 }
 
 #[tokio::test]
 async fn b46_charges_that_the_provider_made_by_itself_use_up_the_cards_budget() {
     let story = Story::always("insufficient_funds").await;
     for _ in 0..19 {
-        story.invoice_control("provider-retry", &json!({}));
+        let retry = format!("/_sandbox/invoices/{}/provider-retry", story.invoice);
+        let (status, _) = story.town.provider("POST", &retry, &json!({}));
+        assert_eq!(status, 402);
     }
     story.town.settle().await;
     story.fires().await;
@@ -166,7 +186,7 @@ async fn b47_a_charge_that_the_customer_must_approve_is_not_tried_again_blindly(
     story.next_pay("requires_action");
     story.fires().await;
     assert_eq!(asked(&story), 1);
-    to_the_end(&story).await;
+    story.fires().await;
     assert_eq!((story.charges().0, asked(&story)), (0, 1));
     assert!(
         story.mails().contains(&"approve".to_owned()),
@@ -180,7 +200,7 @@ async fn b48_a_card_from_india_is_not_charged_by_itself() {
     let card = json!({"card": "4000003560000008"});
     let fails = json!({"decline": "insufficient_funds", "times": 0});
     let story = Story::with(card, fails).await;
-    to_the_end(&story).await;
+    story.fires().await;
     assert_eq!((story.charges(), asked(&story)), ((0, 1), 0));
     assert!(
         story.mails().contains(&"pay_by_hand".to_owned()),

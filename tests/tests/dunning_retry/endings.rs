@@ -30,6 +30,7 @@ async fn bug_f01_an_invoice_that_the_customer_paid_just_before_is_not_charged() 
     );
     story.town.settle().await;
     assert_eq!(story.mails(), ["failed", "receipt"], "one receipt");
+    story.its_own_schedule_fires().await;
     assert_eq!(story.town.schedules(), []);
 }
 
@@ -64,7 +65,7 @@ async fn b49_a_voided_written_off_or_cash_paid_invoice_is_closed_uncharged() {
         let (story, _) = fired_after(deed, json!({})).await;
         assert_eq!((story.charges(), story.ended()), ((0, 1), json!(how)));
         assert_eq!(story.row()["status"], status);
-        story.town.settle().await;
+        story.its_own_schedule_fires().await;
         assert_eq!(story.town.schedules(), []);
     }
 }
@@ -119,7 +120,7 @@ async fn b53_the_amount_is_read_live() {
 
 #[tokio::test]
 async fn b52_of_two_open_invoices_the_older_is_charged_first() {
-    let town = Town::at(MONDAY);
+    let town = Town::of_dunning(MONDAY);
     let who = town.subscriber(GOOD_CARD).await;
     let older = town.fail_renewal_with(&who, &json!({"decline": "insufficient_funds", "times": 1}));
     town.settle().await;

@@ -5,8 +5,9 @@ use fleet_tests::{Subscriber, Town};
 use local_cloud::{FaultKind, FaultRule, InvokeError};
 use serde_json::{Value, json};
 
-/// Monday 30 November 2026, 09:00 in London: the next business days are plain ones.
-pub const MONDAY: &str = "2026-11-30T09:00:00Z";
+/// Monday 30 November 2026, 23:00 in London: the next business days are plain ones, and the first
+/// date is eleven hours away.
+pub const MONDAY: &str = "2026-11-30T23:00:00Z";
 pub const GOOD_CARD: &str = "4242424242424242";
 pub const OTHER_CARD: &str = "4000056655665556";
 pub const PAY: &str = "POST /v1/invoices/*/pay";
@@ -22,7 +23,7 @@ impl Story {
     /// The renewal failed as the sandbox's words say, the live invoice was looked at, and the first
     /// date is planned: Tuesday, 10:00.
     pub async fn with(subscribes: Value, fails: Value) -> Self {
-        let town = Town::at(MONDAY);
+        let town = Town::of_dunning(MONDAY);
         let who = town.subscriber_with(subscribes).await;
         let invoice = town.fail_renewal_with(&who, &fails);
         town.settle().await;
@@ -112,6 +113,22 @@ impl Story {
         let event = json!({"subscription_id": self.who.subscription_id, "n": n});
         let answer = self.town.fleet.cloud.invoke("dunr-retrier", event).await?;
         Ok(answer["did"].as_str().unwrap().to_owned())
+    }
+
+    /// After a plan was carried out by hand just before its schedule, the schedule fires, too.
+    pub async fn its_own_schedule_fires(&self) {
+        self.town.advance(Duration::minutes(1)).await;
+    }
+
+    /// What the log says of the schedules that fired for nothing, sorted.
+    pub fn idle_firings(&self) -> Vec<String> {
+        let rows = self.town.rows("dunr-log").into_iter();
+        let idle = rows.filter(|row| row["event"] == "retry_skipped" && row["set"] == json!({}));
+        let mut results: Vec<String> = idle
+            .map(|row| row["result"].as_str().unwrap().to_owned())
+            .collect();
+        results.sort();
+        results
     }
 
     pub fn fault(&self, operation: &str, fault: FaultKind, times: u32) {

@@ -21,8 +21,9 @@ use super::{
     Transition,
 };
 
-/// How long the holder of a claim is left alone: its function's time-out, and some.
-pub const LEASE: TimeDelta = TimeDelta::seconds(60);
+/// How long the holder of a claim is left alone: its function's time-out of 30 seconds, and some. It
+/// ends before Lambda's own next try, a minute after a failure: a run that dies is taken over by it.
+pub const LEASE: TimeDelta = TimeDelta::seconds(45);
 /// A key older than this is not sent again: the provider forgets them after a day.
 const KEY_VALID_FOR: TimeDelta = TimeDelta::hours(23);
 /// After this many looks without an answer the key is not sent again either: the provider may

@@ -84,6 +84,8 @@ pub struct Verdict {
     /// Which edition of the rules it was.
     pub edition: &'static str,
     pub wording: Wording,
+    /// The network forbids every further charge of the card, however it is given to us again.
+    pub for_ever: bool,
 }
 
 impl Class {
@@ -140,6 +142,7 @@ pub fn classify(decline: &Decline) -> Verdict {
         rule,
         edition: &table.edition,
         wording: row.wording,
+        for_ever: table.forbids(decline),
     }
 }
 
@@ -153,6 +156,9 @@ struct Row {
     /// Whether nothing softens it.
     #[serde(default)]
     firm: bool,
+    /// Whether each further charge of the card, by any payment method, costs a fee.
+    #[serde(default)]
+    for_ever: bool,
 }
 
 type Rows = BTreeMap<String, Row>;
@@ -179,6 +185,7 @@ static UNKNOWN: Row = Row {
     wording: Wording::Plain,
     wait_hours: None,
     firm: false,
+    for_ever: false,
 };
 
 type Found<'a> = Option<(String, &'a Row)>;
@@ -207,6 +214,20 @@ impl Table {
 
     /// What the network said: a word that ends it before a word to wait.
     fn of_network(&self, decline: &Decline) -> Found<'_> {
+        let (advice, reason) = self.both_of_network(decline);
+        let ends = |found: &Found<'_>| {
+            found
+                .as_ref()
+                .is_some_and(|(_, row)| row.class == Class::Hard)
+        };
+        match ends(&reason) && !ends(&advice) {
+            true => reason,
+            false => advice.or(reason),
+        }
+    }
+
+    /// Its advice and its reason.
+    fn both_of_network(&self, decline: &Decline) -> (Found<'_>, Found<'_>) {
         let network = decline.network.as_deref();
         let advice = find_network(
             "network_advice_code",
@@ -220,15 +241,14 @@ impl Table {
             network,
             decline.network_decline_code.as_deref(),
         );
-        let ends = |found: &Found<'_>| {
-            found
-                .as_ref()
-                .is_some_and(|(_, row)| row.class == Class::Hard)
-        };
-        match ends(&reason) && !ends(&advice) {
-            true => reason,
-            false => advice.or(reason),
-        }
+        (advice, reason)
+    }
+
+    /// Whether the network forbids the card for ever, whichever row decides about the decline.
+    fn forbids(&self, decline: &Decline) -> bool {
+        let (advice, reason) = self.both_of_network(decline);
+        let mut found = [advice, reason].into_iter().flatten();
+        found.any(|(_, row)| row.for_ever)
     }
 
     /// The row by which a payment method has no automatic retries.

@@ -21,6 +21,9 @@ pub const DUE_SHARDS: u64 = 4;
 /// How long a schedule may be overdue, or an order without effect, before the sweep looks.
 pub const OVERDUE_AFTER: TimeDelta = TimeDelta::minutes(15);
 
+/// How many cards a subscription remembers that are never charged again.
+const BARRED_CARDS_MAX: usize = 20;
+
 /// One subscription in or recently out of dunning. It has no `Debug` form: it names a person.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dunning {
@@ -59,6 +62,10 @@ pub struct Dunning {
     pub card_pending: Option<String>,
     /// The payment method that the customer gave us since the last decline: the next charge names it.
     pub new_card: Option<String>,
+    /// Cards that their networks forbid for ever, by fingerprint, since when: the customer may give
+    /// the same one again as another payment method.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub barred_cards: BTreeMap<String, DateTime<Utc>>,
     pub failure_code: Option<String>,
     pub entered_dunning_at: Option<DateTime<Utc>>,
     pub paused_at: Option<DateTime<Utc>>,
@@ -184,6 +191,7 @@ impl Dunning {
             attempt: None,
             card_pending: None,
             new_card: None,
+            barred_cards: BTreeMap::new(),
             failure_code: None,
             entered_dunning_at: None,
             paused_at: None,
@@ -217,6 +225,18 @@ impl Dunning {
             access: self.access,
             access_by: self.access_by,
             paused_at: self.paused_at,
+        }
+    }
+
+    /// Remembers a card that is never charged again; of very many the latest ones.
+    pub(super) fn bar_card(&mut self, fingerprint: &str, now: DateTime<Utc>) {
+        let barred = &mut self.barred_cards;
+        barred.entry(fingerprint.to_owned()).or_insert(now);
+        if barred.len() > BARRED_CARDS_MAX {
+            let oldest = barred.iter().min_by_key(|(_, since)| **since);
+            if let Some(oldest) = oldest.map(|(fingerprint, _)| fingerprint.clone()) {
+                barred.remove(&oldest);
+            }
         }
     }
 

@@ -55,6 +55,8 @@ pub struct FailureSeen {
     /// The charge that failed; absent if it never became one.
     pub charge: Option<String>,
     pub payment_method: Option<String>,
+    /// Of its card.
+    pub fingerprint: Option<String>,
     /// The bank waits for its customer.
     pub needs_action: bool,
 }
@@ -264,6 +266,24 @@ pub(super) fn absorb(to: &mut Transition, invoice_id: &str, sight: &Sight, now: 
         }
     }
     by_hand(to, invoice_id, sight);
+    barred(to, invoice_id, sight);
+}
+
+/// The card would be charged by another payment method, but its network forbids the card itself.
+fn barred(to: &mut Transition, invoice_id: &str, sight: &Sight) {
+    let Some(card) = &sight.card else { return };
+    let fingerprint = card.fingerprint.as_ref();
+    if !fingerprint.is_some_and(|it| to.after.barred_cards.contains_key(it)) {
+        return;
+    }
+    if let Some(debt) = to.after.invoices.get_mut(invoice_id) {
+        debt.verdict = Some("the network of this card forbids any further charge".to_owned());
+        debt.block = Some(Block {
+            class: Class::Hard,
+            wording: Wording::NewCard,
+            payment_method: Some(card.payment_method.clone()),
+        });
+    }
 }
 
 /// An invoice or a payment method that is not charged by itself.
@@ -301,6 +321,11 @@ pub(super) fn judge(
 ) {
     let verdict = failure.verdict();
     to.after.failure_code = Some(failure.code());
+    if verdict.for_ever
+        && let Some(fingerprint) = &failure.fingerprint
+    {
+        to.after.bar_card(fingerprint, now);
+    }
     let is_old_news = failure
         .payment_method
         .as_ref()

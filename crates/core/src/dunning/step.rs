@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::mail::MailJob;
-use super::{Command, Consequence, Dunning, Rejection, Transition, decide, names};
+use super::{Command, Consequence, Dunning, LogEvent, Rejection, Transition, decide, names};
 use crate::booking_step::Origin;
 use crate::carry_out::{CarryOutError, DECISIONS_MAX};
 use crate::money::Money;
@@ -130,6 +130,32 @@ pub fn create_step(
 ) -> Step {
     step.create_subject(&tables.dunning, &transition.after)
         .logged(tables, before, transition, origin)
+}
+
+/// Builds the step of a schedule that fired for nothing: a row in the log, and no change.
+pub fn idle_firing_step(
+    mut step: Step,
+    tables: &DunningTables,
+    row: &Dunning,
+    n: u32,
+    why: Rejection,
+    origin: Origin<'_>,
+) -> Step {
+    let result = match why {
+        Rejection::TooEarly(_) => "early",
+        Rejection::InFlight(_) => "in_flight",
+        Rejection::Already | Rejection::Stale | Rejection::Nothing => "stale",
+    };
+    step.subject_version = row.version;
+    let mut idle = row
+        .changing(step.now)
+        .told(
+            LogEvent::RetrySkipped,
+            format!("the schedule of plan {n} fired"),
+        )
+        .with_result(result);
+    idle.after = row.clone();
+    step.logged(tables, row, &idle, origin)
 }
 
 impl Step {

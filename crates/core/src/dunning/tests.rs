@@ -77,6 +77,7 @@ fn failure(decline_code: &str) -> FailureSeen {
         },
         charge: None,
         payment_method: Some("pm_1".to_owned()),
+        fingerprint: None,
         needs_action: decline_code == "authentication_required",
     }
 }

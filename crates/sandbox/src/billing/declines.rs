@@ -126,6 +126,7 @@ pub(crate) fn refusal(decline_code: &str) -> Result<LastError, ApiError> {
         advice_code: text(reason.advice_code),
         network_decline_code: text(reason.network_code),
         network_advice_code: None,
+        payment_method: None,
     })
 }
 

@@ -90,6 +90,17 @@ pub(crate) fn paid_by_customer(state: &mut State, path: &str, now: DateTime<Utc>
     drop(paying::by_customer(state, id, "pm_card_visa", None, now));
 }
 
+/// Names the payment method in a request to pay that leaves it to the provider: it was settled when
+/// the payment began, and another default comes too late for it.
+pub(crate) fn settle_method(state: &State, request: &mut Held) {
+    let id = request.path.split('/').nth(3).unwrap_or_default();
+    let invoice = invoices::find(state, id).ok();
+    let method = invoice.and_then(|invoice| paying::default_method(state, invoice));
+    if let Some(method) = method {
+        request.form.fill_in("payment_method", method);
+    }
+}
+
 /// Answers `DELETE /v1/{path}`.
 pub(crate) fn remove(
     state: &mut State,

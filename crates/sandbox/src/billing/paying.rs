@@ -47,7 +47,7 @@ pub(crate) fn with_default(
     attempt(state, invoice, &method, payer, now)
 }
 
-fn default_method(state: &State, invoice: &Invoice) -> Option<String> {
+pub(super) fn default_method(state: &State, invoice: &Invoice) -> Option<String> {
     let billing = &state.billing;
     let subscription = invoice.subscription.as_ref();
     let subscription = subscription.and_then(|id| billing.subscriptions.get(id));
@@ -186,11 +186,13 @@ fn decline(
     invoice: &Invoice,
     method: &PaymentMethod,
     mut intent: Intent,
-    refusal: LastError,
+    mut refusal: LastError,
     payer: Payer,
     now: DateTime<Utc>,
 ) -> ApiError {
     let mut charge = charge(state, &intent, method, now);
+    let method = super::show::method(method, &state.options);
+    refusal.payment_method = Some(method.clone());
     charge.status = ChargeStatus::Failed;
     charge.failure = Some(refusal.clone());
     intent.status = IntentStatus::RequiresPaymentMethod;
@@ -201,7 +203,6 @@ fn decline(
     fail(state, &invoice.id, payer, now);
     let mut error = ApiError::card(declines::code(&refusal), refusal.message.clone());
     error.payment_intent = shown.map(Box::new);
-    let method = super::show::method(method, &state.options);
     let details = [
         ("decline_code", json!(refusal.decline_code)),
         ("advice_code", json!(refusal.advice_code)),

@@ -195,6 +195,7 @@ pub(crate) fn refusal(decline_code: &str) -> LastError {
         advice_code: None,
         network_decline_code: None,
         network_advice_code: None,
+        payment_method: None,
     })
 }
 

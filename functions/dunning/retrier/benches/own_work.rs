@@ -139,6 +139,7 @@ fn failure() -> FailureSeen {
         },
         charge: Some("ch_1".to_owned()),
         payment_method: Some("pm_1".to_owned()),
+        fingerprint: Some("AOB934RVNwzk6xtn".to_owned()),
         needs_action: false,
     }
 }

@@ -18,9 +18,9 @@ use lambda_kit::{ConfigError, Entropy, Failure, Function, SecretCache, Setup, co
 use paidonce_core::booking_step::Origin;
 use paidonce_core::dunning::{
     Act, Carried, Command, Dunning, DunningOrder, DunningTables, Errand, ErrandKind, Outcome,
-    Rejection, errand,
+    Rejection, errand, idle_firing_step,
 };
-use paidonce_core::step::read;
+use paidonce_core::step::{Step, Written, read, write};
 use provider::Provider;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ impl Retrier {
         };
         let errand = match errand(&row, *n, now) {
             Ok(errand) => errand,
-            Err(why) => return nothing_done(job, why),
+            Err(why) => return self.nothing_done(&row, job, why, now).await,
         };
         match errand.kind {
             ErrandKind::TooLate => {
@@ -153,7 +153,7 @@ impl Retrier {
                 Act::Nothing => Ok(transition.event.as_str()),
                 Act::Pay(attempt) => self.charge(transition.after, &attempt, now).await,
             },
-            Carried::Rejected(why, _) => nothing_done(job, why),
+            Carried::Rejected(why, row) => self.nothing_done(&row, job, why, now).await,
             Carried::Missing => Err("the subscription is gone".into()),
             Carried::Guarded(_) => Err("a step without guards was stopped by one".into()),
             Carried::Contended => Err("others kept writing".into()),
@@ -188,21 +188,38 @@ impl Retrier {
         }
         Ok(carried)
     }
-}
 
-/// A schedule that fires twice, early or after its plan was dropped changes nothing.
-fn nothing_done(job: &Job, why: Rejection) -> Result<&'static str, Failure> {
-    let Job { subscription_id, n } = job;
-    match why {
-        // The holder may have crashed: Lambda's next try comes after the end of its lease, and takes
-        // its claim over.
-        Rejection::InFlight(until) => {
-            Err(format!("a charge of `{subscription_id}` is in flight until {until}").into())
-        }
-        Rejection::Already | Rejection::Stale | Rejection::TooEarly(_) | Rejection::Nothing => {
-            count(Retrier::NAME, "stale_schedules", 1);
-            tracing::info!(subscription.id = %subscription_id, n, ?why, "Plan {n} of `{subscription_id}` is not to be carried out");
-            Ok("nothing")
+    /// A schedule that fires twice, early or after its plan was dropped changes nothing; the log says
+    /// that it fired.
+    ///
+    /// A claim that it finds in flight is its holder's: should that die, Lambda's next try of it comes
+    /// after the end of the lease and takes the claim over.
+    async fn nothing_done(
+        &self,
+        row: &Dunning,
+        job: &Job,
+        why: Rejection,
+        now: DateTime<Utc>,
+    ) -> Result<&'static str, Failure> {
+        let Job { subscription_id, n } = job;
+        let (did, metric) = match why {
+            Rejection::InFlight(_) => ("in_flight", "schedules_in_flight"),
+            Rejection::Already | Rejection::Stale | Rejection::TooEarly(_) | Rejection::Nothing => {
+                ("nothing", "stale_schedules")
+            }
+        };
+        count(Self::NAME, metric, 1);
+        tracing::info!(subscription.id = %subscription_id, n, ?why, "Plan {n} of `{subscription_id}` is not to be carried out");
+        let id = self.entropy.ulid(now);
+        let origin = Origin {
+            who: Self::NAME,
+            correlation_id: subscription_id,
+        };
+        let step = Step::new(id, format!("fired:{id}"), now);
+        let step = idle_firing_step(step, &self.tables, row, *n, why, origin);
+        match write(&self.dynamodb, &step).await? {
+            Written::Applied => Ok(did),
+            Written::Stale(_) | Written::Contended => Err("the log took no row".into()),
         }
     }
 }

@@ -92,6 +92,7 @@ pub fn failure_seen(failure: &PaymentFailure, needs_action: bool) -> FailureSeen
         },
         charge: failure.charge.clone(),
         payment_method: failure.payment_method.clone(),
+        fingerprint: card.and_then(|card| card.fingerprint.clone()),
         needs_action,
     }
 }

@@ -159,13 +159,58 @@ fn every_row_names_its_source_and_has_no_field_that_is_not_read() {
                 .keys()
                 .map(String::as_str)
                 .collect();
-            let known = ["class", "firm", "source", "wait_hours", "wording"];
+            let known = [
+                "class",
+                "firm",
+                "for_ever",
+                "source",
+                "wait_hours",
+                "wording",
+            ];
             assert!(fields.is_subset(&BTreeSet::from(known)), "{row}");
         }
     }
     assert_eq!(rows, every_code().len());
     assert!(rows > 90, "{rows}");
     assert_eq!(verdict(&json!({})).edition, "2026-11");
+}
+
+#[test]
+fn b45_what_a_network_forbids_for_ever_is_forbidden_whatever_the_reason_is_called() {
+    for (fields, for_ever) in [
+        (
+            json!({"network": "mastercard", "network_advice_code": "03"}),
+            true,
+        ),
+        (
+            json!({"network": "mastercard", "network_advice_code": "21"}),
+            true,
+        ),
+        (
+            json!({"network": "mastercard", "network_advice_code": "01"}),
+            false,
+        ),
+        (
+            json!({"network": "visa", "network_decline_code": "R1"}),
+            true,
+        ),
+        (
+            json!({"network": "visa", "network_decline_code": "51"}),
+            false,
+        ),
+        (
+            json!({"network": "visa", "network_advice_code": "03"}),
+            false,
+        ),
+        (
+            json!({"decline_code": "lost_card", "network": "visa", "network_decline_code": "41"}),
+            true,
+        ),
+        (json!({"decline_code": "lost_card"}), false),
+        (json!({"decline_code": "expired_card"}), false),
+    ] {
+        assert_eq!(verdict(&fields).for_ever, for_ever, "{fields}");
+    }
 }
 
 #[test]

@@ -157,6 +157,64 @@ fn b43_a_new_card_that_somebody_else_was_told_never_to_try_again_is_not_charged(
     assert_eq!((to.act, to.after.new_card), (Act::Nothing, None));
 }
 
+/// What is seen before a charge of `payment_method`, which is made of a card.
+fn of_card(sight: Sight, payment_method: &str, fingerprint: &str) -> Box<Sight> {
+    let card = CardSeen {
+        payment_method: payment_method.to_owned(),
+        fingerprint: Some(fingerprint.to_owned()),
+        ..sight.card.clone().unwrap()
+    };
+    Box::new(Sight {
+        card: Some(card),
+        ..sight
+    })
+}
+
+#[test]
+fn b45_a_card_that_its_network_forbids_is_not_charged_as_another_payment_method_ever() {
+    let forbidden = FailureSeen {
+        decline: Decline {
+            network: Some("visa".to_owned()),
+            network_decline_code: Some("14".to_owned()),
+            ..Decline::default()
+        },
+        fingerprint: Some("card 1".to_owned()),
+        ..failure("do_not_honor")
+    };
+    let seen = failed_by("ch_2", forbidden);
+    let to = look(&planned(), of_card(*seen, "pm_1", "card 1"));
+    assert_eq!(to.act, Act::Nothing);
+    let at = to.after.moved_at;
+    let given = |row: &Dunning, payment_method: &str| {
+        let at = row.moved_at;
+        let commands = vec![(card(payment_method, false), at), (Command::Plan, at)];
+        after(row, commands)
+    };
+    let other = given(&to.after, "pm_2");
+    let to = look(&other, of_card(*open("do_not_honor"), "pm_2", "card 2"));
+    let Act::Pay(attempt) = to.act else {
+        panic!("{:?}", to.why)
+    };
+    // A softer word about another card opens nothing.
+    let declined = Command::Settle {
+        n: attempt.n,
+        outcome: Outcome::Declined(Box::new(FailureSeen {
+            payment_method: Some("pm_2".to_owned()),
+            ..failure("insufficient_funds")
+        })),
+    };
+    let row = after(&to.after, vec![(declined, at + TimeDelta::minutes(2))]);
+    assert_eq!(row.invoices["in_1"].block, None);
+    let to = look(
+        &given(&row, "pm_3"),
+        of_card(*open("insufficient_funds"), "pm_3", "card 1"),
+    );
+    assert_eq!((to.act, to.after.new_card), (Act::Nothing, None));
+    let block = to.after.invoices["in_1"].block.as_ref();
+    let blocked = block.and_then(|block| block.payment_method.as_deref());
+    assert_eq!(blocked, Some("pm_3"));
+}
+
 #[test]
 fn a_card_that_was_renewed_is_charged_although_it_failed_before() {
     let expired = failed_by("ch_1", failure("expired_card"));

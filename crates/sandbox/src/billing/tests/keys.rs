@@ -97,6 +97,25 @@ fn while_a_request_is_held_nothing_else_pays_by_the_api() {
     assert_eq!(member.charges(&id).0, 1);
 }
 
+#[test]
+fn what_is_held_charges_the_card_that_it_began_with() {
+    let member = Member::new();
+    let id = member.failed(&json!({"decline": "insufficient_funds"}));
+    control(&member.town, "next-pay", &json!({"outcome": "hold"}));
+    assert_eq!(paying_status(&member, &id, "a1"), 504);
+    let card = format!("customers/{}/card", member.customer);
+    control(&member.town, &card, &json!({"card": "pm_card_mastercard"}));
+    let released = control(&member.town, "next-pay/release", &json!({}));
+    assert_eq!(released["status"], 402);
+    assert_eq!(
+        paying_status(&member, &id, "a1"),
+        402,
+        "the same request has its answer"
+    );
+    assert_eq!(paying_status(&member, &id, "a2"), 200);
+    assert_eq!(member.charges(&id), (1, 2));
+}
+
 fn paying_status(member: &Member, invoice: &str, key: &str) -> u16 {
     let path = format!("/v1/invoices/{invoice}/pay");
     member.town.keyed(&path, "", key).status().as_u16()
