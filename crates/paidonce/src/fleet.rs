@@ -122,7 +122,9 @@ impl Fleet {
         let cloud = LocalCloud::from_template(TEMPLATE, cloud_options)?;
         if is_new {
             set_local_secrets(&cloud);
-            put_local_assets(&cloud)?;
+            if cloud.functions().iter().any(|name| name == "dunr-mailer") {
+                put_local_assets(&cloud)?;
+            }
         }
         let sandbox = sandbox_for(&cloud, &options.base_url, &parameters, options.seed);
         let fleet = Self {
@@ -343,6 +345,18 @@ mod tests {
         pay(&fleet, &booking).await;
         fleet.cloud.settle().await;
         assert_eq!(state_of(&fleet, &booking), "CONFIRMED");
+    }
+
+    #[test]
+    fn each_system_can_be_alone() {
+        for (off, kept) in [("Booking", "dunr-retrier"), ("Dunning", "bdc-intake")] {
+            let off = BTreeMap::from([(off.to_owned(), "off".to_owned())]);
+            let options = FleetOptions {
+                parameters: off,
+                ..FleetOptions::starting(start())
+            };
+            assert!(Fleet::start(options).unwrap().has(kept));
+        }
     }
 
     #[test]
