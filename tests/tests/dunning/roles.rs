@@ -32,8 +32,8 @@ async fn to_the_receipt(town: &Town) -> Subscriber {
     town.advance_to_retry(&who).await;
     town.advance_to_retry(&who).await;
     assert_eq!(town.dunning(&who)["status"], "paused");
-    let mails = town.dunning_mails().into_iter();
-    let paused = mails.filter(|mail| mail.kind == "paused").last().unwrap();
+    let mut mails = town.dunning_mails().into_iter();
+    let paused = mails.rfind(|mail| mail.kind == "paused").unwrap();
     let page = town
         .open_card_link("GET", paused.card_link().unwrap())
         .await;
