@@ -58,7 +58,7 @@ struct Month {
 
 impl Month {
     async fn begin(seed: u64) -> Self {
-        let town = Town::at(MONDAY);
+        let town = Town::of_dunning(MONDAY);
         town.fleet.cloud.set_rates_at_most(TimeDelta::hours(3));
         let mut subscribers = Vec::new();
         for _ in 0..SUBSCRIBERS {

@@ -11,7 +11,7 @@ pub const OTHER_CARD: &str = "4000056655665556";
 
 /// A town on a Monday morning, with a subscriber whose first period is paid.
 pub async fn with_subscriber() -> (Town, Subscriber) {
-    let town = Town::at(MONDAY);
+    let town = Town::of_dunning(MONDAY);
     let subscriber = town.subscriber(GOOD_CARD).await;
     (town, subscriber)
 }

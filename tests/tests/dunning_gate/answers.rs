@@ -95,7 +95,7 @@ async fn a_warm_question_is_one_call() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_paused_after_its_last_date_and_granted_once_it_is_paid() {
+async fn bug_f03_a_subscription_is_paused_after_its_last_date_and_granted_once_it_is_paid() {
     let town = Town::at(MONDAY);
     let subscriber = town.subscriber("4242424242424242").await;
     let heard = async || {

@@ -20,7 +20,7 @@ fn always(operation: &str, fault: FaultKind) -> FaultRule {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_granted_for_a_few_seconds_without_an_entitlement() {
+async fn b59_a_store_that_does_not_answer_is_granted_for_a_few_seconds_without_an_entitlement() {
     for operation in ["GetItem", "GetSecretValue"] {
         for fault in SURVIVED {
             let (town, subscriber) = town_with_paused().await;

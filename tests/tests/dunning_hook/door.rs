@@ -24,7 +24,7 @@ async fn a_failed_invoice_starts_dunning_and_takes_nobodys_access() {
 }
 
 #[tokio::test]
-async fn f03_the_first_decline_shuts_nobody_out() {
+async fn bug_f03_the_first_decline_shuts_nobody_out() {
     let hook = Hook::new();
     hook.take(&hook.failed("evt_1")).await;
     hook.settle().await;

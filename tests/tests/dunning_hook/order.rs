@@ -62,7 +62,7 @@ async fn a_failure_that_is_reported_after_the_end_of_its_subscription_starts_not
 }
 
 #[tokio::test]
-async fn a_note_that_has_expired_is_none_even_while_it_is_there() {
+async fn bug_g09_a_note_that_has_expired_is_none_even_while_it_is_there() {
     let hook = Hook::webhook_alone();
     hook.cloud.set_ttl_lag(chrono::Duration::days(30));
     hook.take(&hook.paid("evt_paid")).await;

@@ -44,7 +44,8 @@ async fn bug_f07_a_schedule_that_fires_early_or_after_its_plan_was_replaced_chan
 }
 
 #[tokio::test]
-async fn a_schedule_that_fires_again_beside_a_run_that_died_leaves_it_to_the_next_try_of_that() {
+async fn bug_g01_a_schedule_that_fires_again_beside_a_run_that_died_leaves_it_to_the_next_try_of_that()
+ {
     let story = Story::once().await;
     let n = story.plan_no();
     story.fault(PAY, FaultKind::CrashBefore, 1);

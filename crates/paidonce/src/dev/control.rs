@@ -3,7 +3,7 @@
 //! | path | does |
 //! |---|---|
 //! | `GET health` | whether it runs, the time, the functions, whether nothing is due |
-//! | `GET clock`, `POST clock` `{"advance_s": 3600}` or `{"to": "2026-07-11T20:00:00Z"}` | tells or moves the time; everything due on the way happens in order |
+//! | `GET clock`, `POST clock` `{"advance_s": 3600}` or `{"to": "2026-07-11T20:00:00Z"}` | tells or moves the time; everything due on the way happens in order; over more than two days, sweeps of every few minutes run once an hour |
 //! | `POST settle` | delivers what is due now |
 //! | `GET messages`, `tables`, `tables/{name}`, `queues`, `calls`, `secrets` | shows |
 //! | `POST sms` `{"from", "text"}` | a text from a customer, such as STOP |
@@ -24,6 +24,9 @@ use serde_json::{Value, json};
 use super::answer::{Answered, json, read_json};
 use super::{Shared, console, fault_plan};
 
+/// Over more than this the sweeps of every few minutes run once an hour: a month takes seconds then.
+const LONG_MOVE: TimeDelta = TimeDelta::days(2);
+const RATES_IN_LONG_MOVE: TimeDelta = TimeDelta::hours(1);
 /// How far one request may move the clock.
 const MOVE_MAX: TimeDelta = TimeDelta::days(366);
 const SMS_CHARACTERS_MAX: usize = 1_600;
@@ -72,7 +75,12 @@ async fn move_clock(State(dev): State<Shared>, body: Body) -> Answered {
     let to = destination(&wanted, dev.fleet.cloud.clock().now())?;
     dev.terminal
         .fact("clock", &format!("moves to {}", stamp(to)));
+    let cloud = &dev.fleet.cloud;
+    if to - cloud.clock().now() > LONG_MOVE {
+        cloud.set_rates_at_most(RATES_IN_LONG_MOVE);
+    }
     let settled = dev.move_clock(to).await;
+    cloud.set_rates_at_most(TimeDelta::zero());
     json(&moved(dev.fleet.cloud.clock().now(), settled))
 }
 
