@@ -182,6 +182,10 @@ pub enum Command {
     FiredLate {
         n: u32,
     },
+    /// The schedule of plan `n` fired to look for an open charge, and nobody could be asked.
+    LookFailed {
+        n: u32,
+    },
     /// The outcome of charge `n`.
     Settle {
         n: u32,
@@ -375,6 +379,7 @@ pub fn decide(
         Command::Plan => planning::plan(row, to, now),
         Command::Fire { n, sight } => attempt::fire(row, to, n, &sight, now),
         Command::FiredLate { n } => attempt::fired_late(row, to, n, now),
+        Command::LookFailed { n } => attempt::look_failed(row, to, n, now),
         Command::Settle { n, outcome } => attempt::settle(row, to, n, outcome, now),
         Command::ClaimMail { no } => mailing::claim(row, to, no, now),
         Command::NoteMail { no, note } => mailing::note(row, to, no, note, now),
@@ -480,6 +485,12 @@ impl Transition {
         if is_followed && let Some(card) = self.after.card_pending.take() {
             cards::take(self, card, false);
         }
+        let open = self.after.open_debts();
+        let waits = open.is_empty() || open.iter().any(|(_, debt)| !debt.exhausted);
+        let is_stuck = is_followed && !waits && !self.after.may_try_new_card();
+        if is_stuck && self.after.new_card.take().is_some() {
+            self.open_case(CaseReason::TooManyCards, None, now);
+        }
         let after = &mut self.after;
         after.invoice_id = after.current().map(|(id, _)| id.clone());
         let status = ending::status_of(after);
@@ -487,8 +498,7 @@ impl Transition {
             after.paused_at = Some(now);
             after.repings = 0;
         }
-        let gave_up = after.open_debts().iter().any(|(_, debt)| debt.exhausted);
-        if status != Status::Paused && !(status == Status::Cancelled && gave_up) {
+        if !ending::stays_paused(before, after, status) {
             after.paused_at = None;
         }
         after.status = status;

@@ -178,7 +178,20 @@ async fn every_permission_of_dunning_is_used_and_none_is_missing() {
     let who = to_the_receipt(&town).await;
     ordered_by_hand(&town, &who).await;
     // The first Monday of the month: the summary is told, and the sweep was there every morning.
-    town.advance_to("2026-12-07T09:05:00Z").await;
+    fault(&town, "dunr-sweep", "Query");
+    fault(&town, "dunr-summary", "Query");
+    town.advance_to("2026-12-07T09:30:00Z").await;
+    town.fleet.cloud.faults().clear();
+    // A start that failed each time is in the dead letters; an operator starts them again.
+    for (function, kind) in [("dunr-sweep", "sweep"), ("dunr-summary", "summary")] {
+        let again = town
+            .fleet
+            .cloud
+            .invoke(function, json!({"kind": kind}))
+            .await;
+        assert!(again.is_ok(), "{function}");
+    }
+    town.settle().await;
     let mut mails = town.dunning_mails().into_iter();
     assert!(mails.any(|mail| mail.kind == "summary"));
     assert_eq!(town.fleet.cloud.denied(), []);

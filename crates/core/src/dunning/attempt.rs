@@ -74,6 +74,8 @@ pub enum Outcome {
     NotOpen(Box<Sight>),
     /// Less than the provider takes.
     TooSmall,
+    /// The provider did not let us in: nobody was charged, and the bank was not asked.
+    NotTried,
     /// Refused for a reason that is no decline.
     Refused {
         code: String,
@@ -446,6 +448,34 @@ fn may_ask_again(row: &Dunning, attempt: &Attempt, sight: &Sight, now: DateTime<
     }
 }
 
+/// It stays open, and is looked for again at the next time. That is no answer of the provider's.
+pub(super) fn look_failed(
+    row: &Dunning,
+    mut to: Transition,
+    n: u32,
+    now: DateTime<Utc>,
+) -> Result<Transition, Rejection> {
+    let errand = errand(row, n, now)?;
+    let Some(attempt) = row
+        .attempt
+        .as_ref()
+        .filter(|_| errand.kind == ErrandKind::Resume)
+    else {
+        return Err(Rejection::Stale);
+    };
+    spend_plan(&mut to);
+    to = to.about(&attempt.invoice_id);
+    to.attempt_no = Some(attempt.n);
+    Ok(unanswered_after(to, attempt, 0, "not_looked", now))
+}
+
+/// The charge was not tried, through no fault of the customer's: it costs nothing, and waits.
+fn not_tried(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transition {
+    to.after.attempt = None;
+    let why = "the provider did not let us in";
+    put_off(to, &attempt.invoice_id, now + REST, why).with_result("not_tried")
+}
+
 pub(super) fn settle(
     row: &Dunning,
     to: Transition,
@@ -469,6 +499,7 @@ pub(super) fn settle(
             to.after.attempt = None;
             close(to, &attempt.invoice_id, Ending::TooSmall, now)
         }
+        Outcome::NotTried => not_tried(to, &attempt, now),
         Outcome::Refused { code } => refused(to, &attempt, code, now),
     })
 }
@@ -482,6 +513,8 @@ fn captured(mut to: Transition, attempt: &Attempt, now: DateTime<Utc>) -> Transi
     if gave_up || to.after.new_card.is_some() {
         to.after.new_card = works.or(to.after.new_card.take());
     }
+    // A card that works has earned its tries back.
+    to.after.extra_attempts = 0;
     restore(&mut to);
     if to.after.current().is_some() {
         to.order_plan();
@@ -573,14 +606,20 @@ fn refused(mut to: Transition, attempt: &Attempt, code: String, now: DateTime<Ut
 }
 
 /// Nobody knows what became of it: it stays open, and is looked for.
-fn unanswered(
+fn unanswered(to: Transition, attempt: &Attempt, result: &str, now: DateTime<Utc>) -> Transition {
+    unanswered_after(to, attempt, 1, result, now)
+}
+
+/// `asked` is how often the provider was asked to charge and did not answer.
+fn unanswered_after(
     mut to: Transition,
     attempt: &Attempt,
+    asked: u32,
     result: &str,
     now: DateTime<Utc>,
 ) -> Transition {
     let open = Attempt {
-        looks: attempt.looks + 1,
+        looks: attempt.looks + asked,
         lease_until: now,
         ..attempt.clone()
     };
@@ -655,7 +694,8 @@ fn payer(row: &Dunning, invoice_id: &str, sight: &Sight) -> Ending {
 fn payer_by_time(attempt: &Attempt, sight: &Sight) -> Ending {
     match sight.paid_at {
         Some(at)
-            if attempt.claimed_at - PAID_WITHIN <= at && at <= attempt.asked_at + PAID_WITHIN =>
+            if attempt.claimed_at - PAID_WITHIN <= at
+                && at <= attempt.asked_at.max(attempt.claimed_at) + PAID_WITHIN =>
         {
             Ending::PaidByUs
         }

@@ -120,6 +120,38 @@ pub(super) fn status_of(row: &Dunning) -> Status {
     }
 }
 
+/// Whether access that was paused stays so under `status`.
+///
+/// Leaving does not bring it back, also where the invoice is given up and the policy keeps it so.
+pub(super) fn stays_paused(before: &Dunning, after: &Dunning, status: Status) -> bool {
+    let gave_up = after.open_debts().iter().any(|(_, debt)| debt.exhausted);
+    let ends = after.invoices.values().filter_map(|debt| debt.end.as_ref());
+    let last = ends.max_by_key(|end| end.at).map(|end| end.how);
+    let keeps = |leaves: Leaves| match leaves {
+        Leaves::Keep => true,
+        Leaves::Restore => false,
+    };
+    let is_kept = match last {
+        Some(Ending::Uncollectible) => keeps(after.terms.uncollectible_access),
+        Some(Ending::Voided) => keeps(after.terms.voided_access),
+        Some(
+            Ending::PaidByUs
+            | Ending::PaidByCustomer
+            | Ending::PaidByProvider
+            | Ending::Paid
+            | Ending::OutOfBand
+            | Ending::Covered
+            | Ending::TooSmall,
+        )
+        | None => false,
+    };
+    match status {
+        Status::Paused => true,
+        Status::Cancelled => before.paused_at.is_some() && (gave_up || is_kept),
+        Status::Active | Status::Retrying | Status::Recovered => false,
+    }
+}
+
 /// The status once nothing is open any more, by how the last invoice ended.
 fn after_the_last(row: &Dunning) -> Status {
     let ends = row.invoices.values().filter_map(|debt| debt.end.as_ref());

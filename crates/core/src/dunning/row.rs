@@ -83,7 +83,7 @@ pub struct Dunning {
     /// How often the customer was reminded while paused.
     #[serde(default)]
     pub repings: u32,
-    /// What a person must look at, since when. Each is mailed to the team once.
+    /// What a person must look at, since when; see `cases_told`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cases: BTreeMap<CaseReason, DateTime<Utc>>,
     /// What the team was told of: the reason and what it was about.
@@ -153,6 +153,7 @@ pub struct Attempt {
     pub charge_before: Option<String>,
     pub claimed_at: DateTime<Utc>,
     /// When the provider was last asked.
+    #[serde(default = "long_ago")]
     pub asked_at: DateTime<Utc>,
     /// Until then its holder is at work, and nobody else takes over.
     pub lease_until: DateTime<Utc>,
@@ -335,6 +336,10 @@ impl Row for Dunning {
         }
         Ok(item)
     }
+}
+
+fn long_ago() -> DateTime<Utc> {
+    DateTime::UNIX_EPOCH
 }
 
 /// The name of an index partition of due work.

@@ -197,7 +197,11 @@ impl<'a> Month<'a> {
             LogEvent::RetrySucceeded => charge.outcome = Some(Settled::Succeeded),
             // The last date of the calendar: the row tells of the pause, and of this charge.
             LogEvent::RetryFailed | LogEvent::AccessPaused => {
-                charge.outcome = Some(Settled::Declined);
+                let never_made = line.result.as_deref() == Some("not_made");
+                charge.outcome = Some(match never_made {
+                    true => Settled::Dropped,
+                    false => Settled::Declined,
+                });
             }
             LogEvent::RetryUnanswered => charge.outcome = Some(Settled::Unanswered),
             LogEvent::InvoiceEnded if line.ending() == Some(Ending::PaidByUs) => {

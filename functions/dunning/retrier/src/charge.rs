@@ -28,6 +28,7 @@ impl Retrier {
             Outcome::Declined(_) | Outcome::TooSmall | Outcome::Refused { .. } => {
                 ("declined", "charge_declined")
             }
+            Outcome::NotTried => ("not_tried", "charge_not_tried"),
             Outcome::Processing => ("processing", "charge_processing"),
             Outcome::NotOpen(_) => ("overtaken", "charge_overtaken"),
             Outcome::Unanswered => ("unanswered", "charge_unanswered"),
@@ -116,11 +117,11 @@ impl Retrier {
                 tracing::error!(invoice.id = %invoice_id, code, "The charge of `{invoice_id}` was refused");
                 Outcome::Refused { code }
             }
-            // It was not tried, and can be under the same key once the secret is put right.
+            // Nobody was charged: it can be tried another day, once the key is put right.
             PayOutcome::Unauthorised(_) => {
                 tracing::error!(invoice.id = %invoice_id, "The provider's key may not charge `{invoice_id}`");
                 count(Self::NAME, "retrier_failures", 1);
-                Outcome::Unanswered
+                Outcome::NotTried
             }
             PayOutcome::Unknown(doubt) => {
                 tracing::warn!(invoice.id = %invoice_id, ?doubt, "The charge of `{invoice_id}` was not answered");

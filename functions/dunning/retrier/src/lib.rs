@@ -17,8 +17,8 @@ use chrono::{DateTime, Utc};
 use lambda_kit::{ConfigError, Entropy, Failure, Function, SecretCache, Setup, count};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::dunning::{
-    Act, Carried, Command, Dunning, DunningOrder, DunningTables, Errand, ErrandKind, Outcome,
-    Rejection, errand, idle_firing_step,
+    Act, Carried, Command, Dunning, DunningOrder, DunningTables, Errand, ErrandKind, Rejection,
+    errand, idle_firing_step,
 };
 use paidonce_core::step::{Step, Written, read, write};
 use provider::Provider;
@@ -131,10 +131,10 @@ impl Retrier {
                 let Some(attempt) = &row.attempt else {
                     return Err(error);
                 };
-                let (n, outcome) = (attempt.n, Outcome::Unanswered);
+                let n = attempt.n;
                 tracing::warn!(subscription.id = %row.subscription_id, attempt = n, %error, "Charge {n} of `{}` could not be looked up", row.subscription_id);
                 count(Self::NAME, "charge_unanswered", 1);
-                Command::Settle { n, outcome }
+                Command::LookFailed { n: job.n }
             }
         };
         self.carry_out(row, job, command, now).await

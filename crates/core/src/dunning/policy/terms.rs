@@ -10,6 +10,9 @@ use crate::dunning::business_days::{BusinessDays, NoHolidayData, Region};
 use crate::dunning::window::{SendingWindow, wall_time};
 use crate::venue::complaints::Complaints;
 
+/// When the daily sweep starts, on the wall of the template's `DunningZone`.
+const SWEEP_AT: NaiveTime = NaiveTime::from_hms_opt(9, 0, 0).expect("it is a time");
+
 /// The rules that decide about a case.
 ///
 /// They are stored on each case, so they are read from rows that a newer version wrote: a field that
@@ -178,6 +181,10 @@ impl Terms {
         complaints.require(
             self.window.from < self.window.to,
             "window: from must be before to",
+        );
+        complaints.require(
+            self.window.has_time(SWEEP_AT),
+            "window: must have 09:00, when the daily sweep sends the mails that waited",
         );
         complaints.require(
             self.window.has_time(self.retry_at),

@@ -267,3 +267,103 @@ fn a_row_never_holds_more_open_invoices_than_are_followed() {
     assert_eq!(row.open_debts().len(), 24);
     assert!(row.cases.contains_key(&CaseReason::TooManyInvoices));
 }
+
+#[test]
+fn who_leaves_while_paused_stays_paused_also_where_the_invoice_is_given_up() {
+    let at = paused().moved_at;
+    let given_up = || (ended(Ending::Uncollectible), at);
+    let left = || (Command::ReportCancelled, at);
+    for commands in [vec![given_up(), left()], vec![left(), given_up()]] {
+        let row = after(&paused(), commands);
+        assert_eq!(
+            (row.status, row.access()),
+            (Status::Cancelled, Access::Paused)
+        );
+    }
+    let paid = after(&paused(), vec![left(), (ended(Ending::OutOfBand), at)]);
+    assert_eq!(paid.access(), Access::Granted);
+}
+
+#[test]
+fn a_card_that_comes_while_the_last_try_is_in_flight_is_a_persons_and_not_forgotten() {
+    let mut row = paused();
+    row.extra_attempts = row.terms.extra_attempts_max - 1;
+    let at = row.moved_at;
+    let row = after(&row, vec![(card("pm_5", false), at), (Command::Plan, at)]);
+    let (charge, at) = fire(&row, open("insufficient_funds"));
+    let row = after(&row, vec![(charge, at), (card("pm_6", false), at)]);
+    let settle = Command::Settle {
+        n: row.attempt_no,
+        outcome: Outcome::Declined(Box::new(failure("insufficient_funds"))),
+    };
+    let row = after(&row, vec![(settle, at)]);
+    assert!(row.cases.contains_key(&CaseReason::TooManyCards));
+    assert_eq!(row.new_card, None);
+}
+
+#[test]
+fn one_good_card_pays_all_that_is_open_however_many_they_are() {
+    let mut row = paused();
+    let at = row.moved_at;
+    for number in 2..=8 {
+        row = after(&row, vec![(failed(&format!("in_{number}")), at)]);
+        let debt = row.invoices.get_mut(&format!("in_{number}")).unwrap();
+        (debt.known, debt.exhausted) = (true, true);
+    }
+    row = after(&row, vec![(card("pm_2", false), at), (Command::Plan, at)]);
+    for _ in 0..8 {
+        let (charge, at) = fire(&row, open("insufficient_funds"));
+        row = after(&row, vec![(charge, at)]);
+        let settle = Command::Settle {
+            n: row.attempt_no,
+            outcome: Outcome::Captured,
+        };
+        row = after(&row, vec![(settle, at)]);
+        if row.current().is_some() {
+            row = after(&row, vec![(Command::Plan, at)]);
+        }
+    }
+    assert_eq!(
+        (row.status, row.access()),
+        (Status::Recovered, Access::Granted)
+    );
+}
+
+#[test]
+fn bug_d14_a_look_that_could_not_be_taken_waits_for_the_next_and_is_no_answer() {
+    let row = in_flight();
+    let at = row.moved_at;
+    let unanswered = Command::Settle {
+        n: 1,
+        outcome: Outcome::Unanswered,
+    };
+    let mut row = after(&row, vec![(unanswered, at), (Command::Plan, at)]);
+    for _ in 0..5 {
+        let plan = row.plan.clone().unwrap();
+        let failed = Command::LookFailed { n: plan.n };
+        row = after(&row, vec![(failed, plan.at), (Command::Plan, plan.at)]);
+        let next = row.plan.clone().unwrap();
+        assert!(next.at >= plan.at + TimeDelta::minutes(15));
+    }
+    let (look, at) = fire(&row, open("insufficient_funds"));
+    let to = decide(&row, look, at).ok().unwrap();
+    assert!(matches!(to.act, Act::Pay(again) if again.key == "dunr-in_1-a1"));
+}
+
+#[test]
+fn a_key_that_may_not_charge_costs_the_customer_nothing() {
+    let mut row = planned();
+    for _ in 0..6 {
+        let (charge, at) = fire(&row, open("insufficient_funds"));
+        row = after(&row, vec![(charge, at)]);
+        let settle = Command::Settle {
+            n: row.attempt_no,
+            outcome: Outcome::NotTried,
+        };
+        row = after(&row, vec![(settle, at), (Command::Plan, at)]);
+    }
+    assert_eq!(
+        (row.status, row.invoices["in_1"].steps_used),
+        (Status::Retrying, 0)
+    );
+}

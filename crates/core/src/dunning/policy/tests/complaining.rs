@@ -131,6 +131,7 @@ fn a_window_that_ends_before_it_begins_holds_no_hour_either() {
         complaints("terms.window", json!({"from": "17:00", "to": "09:00"})),
         [
             "terms.window: from must be before to",
+            "terms.window: must have 09:00, when the daily sweep sends the mails that waited",
             "terms.retry_at: must be in the window",
         ]
     );
