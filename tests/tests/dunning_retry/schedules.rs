@@ -81,7 +81,7 @@ async fn b54_a_schedule_that_fires_hours_late_gets_another_business_day() {
     assert_eq!(story.fire(story.plan_no()).await.unwrap(), "retry_skipped");
     story.town.settle().await;
     assert_eq!(story.charges(), (0, 1));
-    assert_eq!(story.due().to_rfc3339(), "2026-12-02T09:00:00+00:00");
+    assert_eq!(story.due().to_rfc3339(), "2026-12-02T10:00:00+00:00");
     story.fires().await;
     assert_eq!(story.charges(), (1, 1));
 }
