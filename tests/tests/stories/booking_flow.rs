@@ -107,7 +107,7 @@ async fn where_nobody_marked_the_attendance_the_team_is_asked_and_nothing_is_for
 #[tokio::test]
 async fn a_function_calls_nobody_when_it_starts() {
     let town = Town::new();
-    assert_eq!(town.fleet.cloud.functions().len(), 9);
+    assert_eq!(town.fleet.cloud.functions().len(), 19);
     assert_eq!(town.fleet.cloud.calls(), []);
 }
 
