@@ -8,6 +8,7 @@ use http::{Request, Response, StatusCode};
 
 use crate::LocalCloud;
 use crate::cloud::Cloud;
+use crate::iam::{Access, Used};
 use crate::router::Router;
 use crate::services;
 use crate::wire::{Answer, AwsRequest};
@@ -31,13 +32,13 @@ impl LocalCloud {
     }
 
     /// Answers a request of an AWS SDK or the AWS CLI. Any credentials will do, and they give what
-    /// the template's managed policy of that name allows; the signature names the service.
-    pub fn call_aws(&self, policy: &str, request: Request<Bytes>) -> Response<Bytes> {
+    /// the template's managed policies of these names allow; the signature names the service.
+    pub fn call_aws(&self, policies: &[&str], request: Request<Bytes>) -> Response<Bytes> {
         let read = HttpRequest::try_from(request.map(SdkBody::from))
             .ok()
             .and_then(|request| AwsRequest::read(&request));
         match read {
-            Some(request) => plain(answer(&self.0, policy, &request).into_response()),
+            Some(request) => plain(answer(&self.0, policies, &request).into_response()),
             None => {
                 let mut refusal = Response::new(Bytes::from_static(
                     br#"{"__type":"MissingAuthenticationTokenException","message":"This is for AWS SDKs: the request is not signed."}"#,
@@ -49,21 +50,15 @@ impl LocalCloud {
     }
 }
 
-/// Performs what the policy allows.
-pub(crate) fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answer {
+/// Performs what one of the policies allows.
+pub(crate) fn answer(cloud: &Cloud, policies: &[&str], request: &AwsRequest) -> Answer {
     let Some(needs) = services::needs(cloud, request) else {
         return request.unknown_operation();
     };
-    let role = cloud
-        .stack
-        .policies
-        .get(policy)
-        .cloned()
-        .unwrap_or_default();
     let mut used = Vec::new();
     for access in &needs {
-        match role.check(access) {
-            Ok(pairs) => used.extend(pairs),
+        match checked(cloud, policies, access) {
+            Ok(allowed) => used.push(allowed),
             Err(reason) => {
                 let resource = access.resources.first().map_or("", String::as_str);
                 let action = &access.action;
@@ -74,8 +69,27 @@ pub(crate) fn answer(cloud: &Cloud, policy: &str, request: &AwsRequest) -> Answe
             }
         }
     }
-    cloud.meter.use_permissions(policy, used);
+    for (policy, pairs) in used {
+        cloud.meter.use_permissions(policy, pairs);
+    }
     services::perform(cloud, "operator", request)
+}
+
+/// The policy that allows it, with what it needs of it; or why the last of them does not.
+fn checked<'a>(
+    cloud: &Cloud,
+    policies: &[&'a str],
+    access: &Access,
+) -> Result<(&'a str, Vec<Used>), String> {
+    let mut reason = "because there is no policy".to_owned();
+    for policy in policies {
+        let role = cloud.stack.policies.get(*policy).cloned();
+        match role.unwrap_or_default().check(access) {
+            Ok(pairs) => return Ok((policy, pairs)),
+            Err(why) => reason = why,
+        }
+    }
+    Err(reason)
 }
 
 fn plain(response: HttpResponse) -> Response<Bytes> {

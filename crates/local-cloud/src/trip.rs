@@ -111,7 +111,7 @@ impl Trip {
     fn perform_aws(&self, request: &AwsRequest) -> Outcome {
         let Some(function) = self.function.as_deref() else {
             let answer = match self.policy.as_deref() {
-                Some(policy) => door::answer(&self.cloud, policy, request),
+                Some(policy) => door::answer(&self.cloud, &[policy], request),
                 None => services::perform(&self.cloud, "operator", request),
             };
             return Outcome::of_aws(answer, Vec::new());

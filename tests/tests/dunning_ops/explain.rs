@@ -8,7 +8,9 @@ const MONDAY: &str = "2026-11-30T09:00:00Z";
 async fn an_operator_reads_what_happened_by_which_rule_and_what_follows() {
     let town = Town::at(MONDAY);
     let subscriber = town.subscriber("4242424242424242").await;
-    let client = town.fleet.cloud.dynamodb();
+    // What the template gives to whoever asks, and no more.
+    let aws = town.fleet.cloud.principal("DunrOperatorPolicy");
+    let client = aws_sdk_dynamodb::Client::new(&aws);
     let id = subscriber.subscription_id.as_str();
     let explain = async || {
         ops::explain::subscription(&client, id, town.now())
@@ -47,7 +49,9 @@ async fn a_case_is_told_with_what_to_do() {
     town.fail_renewal(&subscriber, "fraudulent");
     town.settle().await;
     town.advance_to_retry(&subscriber).await;
-    let client = town.fleet.cloud.dynamodb();
+    // What the template gives to whoever asks, and no more.
+    let aws = town.fleet.cloud.principal("DunrOperatorPolicy");
+    let client = aws_sdk_dynamodb::Client::new(&aws);
     let id = subscriber.subscription_id.as_str();
     let explained = ops::explain::subscription(&client, id, town.now())
         .await

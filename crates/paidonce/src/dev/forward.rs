@@ -18,7 +18,7 @@ use super::{Shared, console, control, origin};
 const URL_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 const PROVIDER_BODY_BYTES_MAX: usize = 256 * 1024;
 /// What the template calls the policy that `paidonce ops` needs.
-const OPERATOR_POLICY: &str = "BdcOperatorPolicy";
+const OPERATOR_POLICIES: [&str; 2] = ["BdcOperatorPolicy", "DunrOperatorPolicy"];
 
 pub(crate) fn router(dev: Shared) -> Router {
     let local = Router::new()
@@ -93,7 +93,7 @@ async fn to_hosted_page(
 /// AWS, for the operator's commands: what the template's policy for operators allows, and no more.
 async fn to_aws(State(dev): State<Shared>, request: Request) -> Answered {
     let request = buffered(request, "/_aws", URL_BODY_BYTES_MAX).await?;
-    let response = dev.fleet.cloud.call_aws(OPERATOR_POLICY, request);
+    let response = dev.fleet.cloud.call_aws(&OPERATOR_POLICIES, request);
     dev.activity.notify_one();
     Ok(response.map(Body::from))
 }
@@ -256,6 +256,9 @@ mod tests {
         let table = |name: &str| json!({ "TableName": name }).to_string();
         let (status, found) = aws(&port, scan, &table("bdc-bookings"), &[]).await;
         assert_eq!((status, &found["Count"]), (200, &json!(1)));
+        let why = json!({"TableName": "dunr-dunning", "Key": {"subscription_id": {"S": "sub_1"}}});
+        let get = "DynamoDB_20120810.GetItem";
+        assert_eq!(aws(&port, get, &why.to_string(), &[]).await.0, 200);
         for (target, body) in [
             (scan, table("bdc-slots")),
             (
