@@ -49,3 +49,11 @@ fn the_address_of_a_business_is_in_no_log() {
     let policy = Policy::from_json(BUILT_IN).unwrap();
     assert!(!format!("{policy:?}").contains("billing@"));
 }
+
+#[test]
+fn the_policy_of_the_documentation_is_one() {
+    let text = include_str!("../../../../../docs/dunning.md");
+    let example = text.split("```json").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    assert_eq!(Policy::from_json(example), Policy::from_json(BUILT_IN));
+}
