@@ -9,7 +9,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use divan::Bencher;
 use http::Request;
-use paidonce::{Fleet, FleetOptions};
+use fleet::{Fleet, FleetOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

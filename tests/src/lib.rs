@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use chrono::{DateTime, Duration, Utc};
 use http::Request;
-use paidonce::{Fleet, FleetOptions};
+use fleet::{Fleet, FleetOptions};
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ use crate::template::Stack;
 pub(crate) struct Cloud {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
-    pub(crate) stack: Stack,
+    pub(crate) stack: Arc<Stack>,
     pub(crate) database: Database,
     pub(crate) store: Store,
     pub(crate) faults: Faults,

@@ -250,7 +250,7 @@ async fn the_rules_of_the_day_of_booking_decide_and_not_those_of_today() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
     let open = |venue: &Value| {
-        let mut options = paidonce::FleetOptions::starting(EVENING.parse().unwrap());
+        let mut options = fleet::FleetOptions::starting(EVENING.parse().unwrap());
         options.venue = Some(venue.to_string());
         options.state = Some(folder.clone());
         Town::with(options)

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use chrono::Duration;
 use fleet_tests::{Answer, Booked, Town};
 use http::Request;
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use fleet_tests::{Booked, CARD, Town};
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use serde_json::{Value, json};
 
 use crate::support::{assert_stands, minutes, venue_with};

@@ -2,7 +2,7 @@
 
 use fleet_tests::{Answer, Booked, CARD, Town, deposit_paid};
 use local_cloud::{FaultKind, FaultRule};
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -8,7 +8,7 @@ use chrono::{DateTime, Duration, Utc};
 use fleet_tests::{Booked, CARD, NOON, Town};
 use http::{Request, Response};
 use local_cloud::{Delivery, FaultKind, FaultRule, Neighbour};
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use fleet_tests::{NOON, Town, deposit_paid, session_event};
 use local_cloud::{FaultKind, FaultRule};
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use serde_json::{Value, json};
 
 use crate::support::{WEBHOOK, assert_confirmed_once, everything, ledger};

@@ -10,7 +10,7 @@ use chrono::{DateTime, Duration, Utc};
 use fleet_tests::{Answer, Booked, NOON, Town};
 use http::{Request, Response};
 use local_cloud::{Delivery, FaultKind, Neighbour};
-use paidonce::FleetOptions;
+use fleet::FleetOptions;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 

@@ -142,7 +142,7 @@ fn tell_refusal(dev: &Shared, who: &str, method: &Method, path: &str, response: 
 mod tests {
     use std::sync::Arc;
 
-    use paidonce::{Fleet, FleetOptions};
+    use fleet::{Fleet, FleetOptions};
     use paidonce_core::venue::{BUILT_IN, Venue};
     use serde_json::{Value, json};
     use tower::ServiceExt;

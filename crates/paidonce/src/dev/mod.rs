@@ -39,7 +39,7 @@ use clap::Args;
 use http::{Request, Response};
 use lambda_kit::{Entropy, Problem};
 use local_cloud::Settled;
-use paidonce::{Fleet, FleetOptions};
+use fleet::{Fleet, FleetOptions};
 use paidonce_core::venue::{BUILT_IN, Venue};
 use tokio::sync::Notify;
 

@@ -1,0 +1,22 @@
+//! The fleet in a world that breaks it in every way it can: real handlers and real SDK calls, the local
+//! cloud and the provider's sandbox, one thread and a virtual clock. Everything comes from a seed.
+//!
+//! A [`Plan`] is what a seed decides: which system, when, what people do, what goes wrong. [`live`]
+//! lives it and judges it from outside ([`Violation`]); the same plan gives the same bytes of
+//! [`Trace`].
+
+mod action;
+mod dice;
+mod kinds;
+mod life;
+mod plan;
+mod promises;
+mod trace;
+mod world;
+
+pub use action::{Action, Card, System};
+pub use kinds::{Kind, Weather};
+pub use life::{Life, live};
+pub use plan::Plan;
+pub use promises::Violation;
+pub use trace::Trace;

@@ -1,0 +1,72 @@
+//! A life as a plan: all that its seed decides before it begins.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use crate::action::{Action, System};
+use crate::dice::Dice;
+use crate::kinds::{Kind, Weather};
+
+/// Days that something is odd about: the clocks change, the year ends, banks are closed.
+const STARTS: [&str; 8] = [
+    "2026-07-09T12:00:00Z",
+    "2026-07-11T16:00:00Z",
+    "2026-10-23T17:00:00Z",
+    "2026-10-24T22:30:00Z",
+    "2026-12-23T10:00:00Z",
+    "2027-03-26T12:00:00Z",
+    "2027-03-27T20:15:00Z",
+    "2027-05-28T08:55:00Z",
+];
+
+/// What happens in one life, in order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub system: System,
+    pub start: DateTime<Utc>,
+    /// In a quick venue a whole life takes an evening.
+    pub is_quick: bool,
+    /// Each with a number that stays when others are left out.
+    pub steps: Vec<(usize, Action)>,
+    pub weather: Weather,
+}
+
+impl Plan {
+    /// The plan of a seed: so many actions, and only faults of these kinds.
+    pub fn new(seed: u64, systems: &[System], steps: usize, kinds: &[Kind]) -> Self {
+        let mut dice = Dice::new(seed, "plan");
+        let system = dice.one(systems);
+        let start = dice.one(&STARTS).parse::<DateTime<Utc>>().unwrap_or_default();
+        let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
+        let is_quick = dice.chance(600);
+        let count = dice.between(steps.div_ceil(2).try_into().unwrap_or(1), steps.try_into().unwrap_or(u32::MAX));
+        let first = Action::first(system, &mut dice);
+        let rest = (1..count).map(|_| Action::rolled(system, &mut dice));
+        let steps = std::iter::once(first).chain(rest).enumerate().collect();
+        Self {
+            seed,
+            system,
+            start,
+            is_quick,
+            steps,
+            weather: Weather::new(seed, kinds),
+        }
+    }
+
+    /// The venue of this life, as JSON.
+    pub(crate) fn venue(&self) -> String {
+        let mut venue: Value =
+            serde_json::from_str(paidonce_core::venue::BUILT_IN).unwrap_or_default();
+        if self.is_quick {
+            let policy = &mut venue["policy"];
+            policy["pay_within"] = json!(30);
+            policy["pay_time_min"] = json!(5);
+            policy["remind_before"] = json!(10);
+            policy["start_buffer"] = json!(0);
+            policy["settle_after"] = json!(0);
+            policy["free_cancellation"] = json!(60);
+        }
+        venue.to_string()
+    }
+}

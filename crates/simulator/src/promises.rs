@@ -1,0 +1,102 @@
+//! What every life must keep, judged from outside: by the provider's ledger, the customers' phones, the
+//! calendar and the team's inbox. Most hold after every action, some when nothing is under way any more.
+
+mod booking;
+mod discretion;
+mod dunning;
+mod quiet;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::action::System;
+use crate::world::World;
+
+pub(crate) use discretion::{forget_lines, listen};
+
+/// A promise that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// A short name of the promise.
+    pub promise: &'static str,
+    pub what: String,
+    /// The last action before it was seen.
+    pub step: usize,
+    pub at: DateTime<Utc>,
+}
+
+/// What the checks remember from one action to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// Bookings that came to an end, and how.
+    ended: BTreeMap<String, String>,
+    /// Phones that said STOP and were heard, and how many messages there were by then.
+    silenced: BTreeMap<String, usize>,
+    /// Messages that were looked at already.
+    messages: usize,
+    texts: BTreeSet<(String, String)>,
+    pub(crate) checks: u64,
+}
+
+/// A promise and what is wrong with it.
+type Broken = (&'static str, String);
+
+impl Memory {
+    /// Checks what must hold at any time.
+    pub(crate) fn after_action(&mut self, world: &World) -> Result<(), Broken> {
+        self.checks += 1;
+        permissions(world)?;
+        self.no_message_twice(world)?;
+        match world.system {
+            System::Booking => booking::always(self, world),
+            System::Dunning => dunning::always(world),
+        }
+    }
+
+    /// Checks what must hold once nothing is under way any more.
+    pub(crate) async fn at_rest(&mut self, world: &World) -> Result<(), Broken> {
+        self.after_action(world)?;
+        self.checks += 1;
+        quiet::nothing_is_left(world)?;
+        discretion::no_secret_was_logged(world)?;
+        match world.system {
+            System::Booking => booking::at_rest(world),
+            System::Dunning => dunning::at_rest(world).await,
+        }
+    }
+
+    /// The same words never reach the same person twice, and whoever said STOP hears nothing more.
+    fn no_message_twice(&mut self, world: &World) -> Result<(), Broken> {
+        let messages = world.fleet.cloud.messages();
+        for (index, message) in messages.iter().enumerate().skip(self.messages) {
+            let is_customers = message.channel == "sms" || message.function == "dunr-mailer";
+            let key = (message.to.clone(), message.text.clone());
+            if is_customers && !self.texts.insert(key) {
+                return broken("a message at most once", format!("{} twice: {}", message.kind, message.text));
+            }
+            let silenced = self.silenced.get(&message.to);
+            if message.channel == "sms" && silenced.is_some_and(|since| *since <= index) {
+                return broken("nothing after STOP", format!("{}: {}", message.kind, message.text));
+            }
+        }
+        self.messages = messages.len();
+        Ok(())
+    }
+}
+
+fn permissions(world: &World) -> Result<(), Broken> {
+    let denied = world.fleet.cloud.denied();
+    match denied.first() {
+        Some(denied) => broken("every role suffices", format!("{denied:?}")),
+        None => Ok(()),
+    }
+}
+
+fn broken(promise: &'static str, what: String) -> Result<(), Broken> {
+    Err((promise, what))
+}
+
+fn require(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { broken(promise, what()) }
+}

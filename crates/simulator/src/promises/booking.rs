@@ -1,0 +1,218 @@
+//! The promises about deposits.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use paidonce_core::audit::{AuditRow, rebuild};
+use paidonce_core::booking::Booking;
+use paidonce_core::step::Row;
+use serde_json::Value;
+
+use super::{Broken, Memory, require};
+use crate::world::{World, members, text};
+
+const ENDS: [&str; 4] = ["APPLIED", "FORFEITED", "CANCELLED", "RELEASED"];
+/// What may become of an end: late money finds a free slot, an unjust forfeit is taken back.
+const AFTER: [(&str, &str); 2] = [("RELEASED", "CONFIRMED"), ("FORFEITED", "FORFEITED")];
+
+/// What holds after every action.
+pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
+    let bookings = world.rows("bdc-bookings");
+    the_calendar_is_sound(world, &bookings)?;
+    ends_are_final(memory, &bookings)?;
+    one_booking_per_form(world)?;
+    no_more_goes_back_than_came(&world.fleet.sandbox.ledger())?;
+    hear_stop(memory, world);
+    Ok(())
+}
+
+/// A live booking has all its slots, and nobody else has any of them.
+fn the_calendar_is_sound(world: &World, bookings: &[Value]) -> Result<(), Broken> {
+    const PROMISE: &str = "one live hold per slot";
+    let mut owners = BTreeMap::new();
+    for booking in bookings {
+        if matches!(text(booking, "state"), "PENDING" | "CONFIRMED") {
+            for key in members(&booking["place"]["slot_keys"]) {
+                let key = key.as_str().unwrap_or_default();
+                let other = owners.insert(key.to_owned(), text(booking, "booking_id").to_owned());
+                require(other.is_none(), PROMISE, || format!("{key} has two owners"))?;
+            }
+        }
+    }
+    let mut held = BTreeMap::new();
+    for slot in world.rows("bdc-slots") {
+        held.insert(text(&slot, "slot_key").to_owned(), text(&slot, "booking_id").to_owned());
+    }
+    for (key, owner) in &owners {
+        require(held.get(key) == Some(owner), PROMISE, || {
+            format!("{owner} should hold {key}, which {:?} has", held.get(key))
+        })?;
+    }
+    let is_settled = |id: &str| {
+        let mut own = bookings.iter().filter(|it| it["booking_id"] == id);
+        own.any(|it| matches!(text(it, "state"), "APPLIED" | "FORFEITED"))
+    };
+    for (key, owner) in &held {
+        let fits = owners.get(key) == Some(owner) || is_settled(owner);
+        require(fits, PROMISE, || format!("{key} is held by {owner}, which is not live"))?;
+    }
+    Ok(())
+}
+
+fn ends_are_final(memory: &mut Memory, bookings: &[Value]) -> Result<(), Broken> {
+    for booking in bookings {
+        let (id, state) = (text(booking, "booking_id"), text(booking, "state"));
+        if let Some(end) = memory.ended.get(id) {
+            let may = end == state || AFTER.contains(&(end.as_str(), state));
+            require(may, "an end is final", || format!("{id} went from {end} to {state}"))?;
+        }
+        match ENDS.contains(&state) {
+            true => memory.ended.insert(id.to_owned(), state.to_owned()),
+            false => memory.ended.remove(id),
+        };
+    }
+    Ok(())
+}
+
+/// However often a form was sent, it made one booking at most.
+fn one_booking_per_form(world: &World) -> Result<(), Broken> {
+    let mut ids = BTreeMap::new();
+    for booked in &world.bookings {
+        if let Some(id) = &booked.id {
+            let other = ids.insert(id.clone(), booked.wish.clone());
+            let same = other.is_none_or(|wish| wish == booked.wish);
+            require(same, "a form is one booking", || format!("{id} was given to two forms"))?;
+        }
+    }
+    Ok(())
+}
+
+fn no_more_goes_back_than_came(ledger: &Value) -> Result<(), Broken> {
+    for charge in members(&ledger["charges"]) {
+        let payment = text(charge, "payment_intent");
+        let captured = charge["amount_captured"].as_i64().unwrap_or_default();
+        let refunded = live_refunds(ledger, payment);
+        require(refunded <= captured, "no more goes back than came", || {
+            format!("{payment}: {captured} came, {refunded} went back")
+        })?;
+    }
+    Ok(())
+}
+
+/// From the moment that the fleet has written a STOP down, it must keep to it.
+fn hear_stop(memory: &mut Memory, world: &World) {
+    let messages = world.fleet.cloud.messages().len();
+    let stopped: Vec<String> = world.rows("bdc-optout").iter().map(|row| text(row, "phone").to_owned()).collect();
+    memory.silenced.retain(|phone, _| stopped.contains(phone));
+    for phone in stopped {
+        memory.silenced.entry(phone).or_insert(messages);
+    }
+}
+
+/// What holds when nothing is under way any more.
+pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
+    let bookings = world.rows("bdc-bookings");
+    let cases = world.rows("bdc-cases");
+    let ledger = world.fleet.sandbox.ledger();
+    for booking in &bookings {
+        nothing_is_overdue(booking, world.now(), &cases)?;
+        the_history_tells_it(world, booking)?;
+    }
+    for charge in members(&ledger["charges"]) {
+        money_is_accounted_for(charge, &ledger, &bookings, &cases)?;
+    }
+    for row in world.rows("bdc-payments") {
+        require(!row["due_at"].is_string(), "nothing stays unknown", || {
+            format!("{} is still to be looked up", text(&row, "event_id"))
+        })?;
+    }
+    everybody_was_told(world, &bookings, &cases)
+}
+
+fn nothing_is_overdue(booking: &Value, now: DateTime<Utc>, cases: &[Value]) -> Result<(), Broken> {
+    let deadline = text(booking, "deposit_deadline").parse::<DateTime<Utc>>();
+    let overdue = text(booking, "state") == "PENDING" && deadline.is_ok_and(|at| at < now);
+    require(!overdue || is_named(cases, text(booking, "booking_id")), "a hold is released in time", || {
+        format!("{} is pending since {}", text(booking, "booking_id"), text(booking, "deposit_deadline"))
+    })
+}
+
+/// Each change has its audit row: the history says what the booking is.
+fn the_history_tells_it(world: &World, booking: &Value) -> Result<(), Broken> {
+    let rows = world.rows("bdc-audit").into_iter();
+    let own = rows.filter(|row| row["booking_id"] == booking["booking_id"]);
+    let own: Vec<AuditRow> = own.filter_map(|row| serde_json::from_value(row).ok()).collect();
+    let mut expected = booking.clone();
+    if let Some(fields) = expected.as_object_mut() {
+        fields.retain(|name, _| !Booking::PERSONAL.contains(&name.as_str()));
+    }
+    require(rebuild(&own) == expected, "each change has its audit row", || {
+        format!("{} is not what its history says", text(booking, "booking_id"))
+    })
+}
+
+/// Every penny that the provider took for a booking is kept by it, went back, or is named in a case.
+fn money_is_accounted_for(
+    charge: &Value,
+    ledger: &Value,
+    bookings: &[Value],
+    cases: &[Value],
+) -> Result<(), Broken> {
+    let payment = text(charge, "payment_intent");
+    let mut sessions = members(&ledger["sessions"]);
+    let session = sessions.find(|it| it["payment_intent"] == payment);
+    let id = session.map(|it| text(&it["metadata"], "booking_id")).unwrap_or_default();
+    let captured = charge["amount_captured"].as_i64().unwrap_or_default();
+    if captured == 0 || !id.starts_with("bkg_") {
+        return Ok(());
+    }
+    let booking = bookings.iter().find(|row| row["booking_id"] == id);
+    let kept = booking.map_or(0, |booking| kept(booking, payment));
+    let refunded = live_refunds(ledger, payment);
+    let is_released = booking.is_some_and(|it| text(it, "state") == "RELEASED");
+    let whole = refunded + kept == captured && !(is_released && kept > 0);
+    require(whole || is_named(cases, payment), "every penny is accounted for", || {
+        format!("{payment} of {id}: {captured} came, {refunded} went back, {kept} is kept")
+    })
+}
+
+/// What the provider gave back of a payment, or is giving back.
+fn live_refunds(ledger: &Value, payment: &str) -> i64 {
+    let refunds = members(&ledger["refunds"]);
+    let live = refunds.filter(|refund| {
+        refund["payment_intent"] == payment && !matches!(text(refund, "status"), "failed" | "canceled")
+    });
+    live.filter_map(|refund| refund["amount"].as_i64()).sum()
+}
+
+/// What a booking says that it has of a payment.
+fn kept(booking: &Value, payment: &str) -> i64 {
+    let own = members(&booking["payments"]).filter(|paid| paid["payment_ref"] == payment);
+    let amount = |money: &Value| money["amount"].as_i64().unwrap_or_default();
+    own.map(|paid| (amount(&paid["amount"]) - amount(&paid["returned"])).max(0)).sum()
+}
+
+/// Whether an open case is about something.
+fn is_named(cases: &[Value], about: &str) -> bool {
+    let open = cases.iter().filter(|case| case["status"] == "OPEN");
+    let mut open = open.map(|case| (case["booking_id"] == about, &case["entries"]));
+    open.any(|(own, entries)| {
+        own || members(entries).any(|entry| entry["facts"]["payment_ref"] == about)
+    })
+}
+
+/// Whoever has a confirmed booking was told so, unless they want no texts or a person knows.
+fn everybody_was_told(world: &World, bookings: &[Value], cases: &[Value]) -> Result<(), Broken> {
+    let messages = world.fleet.cloud.messages();
+    let stopped = world.rows("bdc-optout");
+    for booking in bookings.iter().filter(|it| text(it, "state") == "CONFIRMED") {
+        let phone = text(booking, "phone");
+        let has_stopped = stopped.iter().any(|row| row["phone"] == phone);
+        let told = messages.iter().any(|it| it.to == phone && it.kind == "confirmation");
+        let known = is_named(cases, text(booking, "booking_id")) || !cases.is_empty();
+        require(told || has_stopped || known, "whoever is confirmed was told", || {
+            format!("{} was never confirmed by text", text(booking, "booking_id"))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The promises about failed payments.
+
+use serde_json::Value;
+
+use super::{Broken, require};
+use crate::world::{World, members, text};
+
+/// What holds after every action.
+pub(super) fn always(world: &World) -> Result<(), Broken> {
+    let ledger = world.fleet.sandbox.ledger();
+    for invoice in members(&ledger["invoices"]) {
+        let taken = members(&invoice["successful_charges"]).count();
+        require(taken <= 1, "an invoice is taken once", || {
+            format!("{} was taken {taken} times", text(invoice, "id"))
+        })?;
+    }
+    for subscription in members(&ledger["subscriptions"]) {
+        let ours = subscription["canceled_by"] == "api" || subscription["cancel_at_period_end"] == true;
+        require(!ours, "no subscription is ended by us", || {
+            format!("{} was", text(subscription, "id"))
+        })?;
+    }
+    Ok(())
+}
+
+/// What holds when nothing is under way any more.
+pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
+    let ledger = world.fleet.sandbox.ledger();
+    let rows = world.rows("dunr-dunning");
+    for row in &rows {
+        nothing_is_open(row)?;
+        debts_are_as_the_provider_says(row, &ledger)?;
+    }
+    for who in &world.subscribers {
+        let id = &who.subscription_id;
+        let row = rows.iter().find(|row| row["subscription_id"] == id.as_str());
+        whoever_owes_nothing_is_let_in(world, id, row, &ledger).await?;
+    }
+    Ok(())
+}
+
+fn nothing_is_open(row: &Value) -> Result<(), Broken> {
+    require(row["attempt"].is_null(), "nothing stays unknown", || {
+        format!("a charge of {} is open: {}", text(row, "subscription_id"), row["attempt"])
+    })
+}
+
+fn debts_are_as_the_provider_says(row: &Value, ledger: &Value) -> Result<(), Broken> {
+    for (id, debt) in row["invoices"].as_object().into_iter().flatten() {
+        let mut invoices = members(&ledger["invoices"]);
+        let invoice = invoices.find(|it| it["id"] == id.as_str()).unwrap_or(&Value::Null);
+        let is_open = text(invoice, "status") == "open";
+        require(debt["end"].is_null() == is_open, "a debt ends as the provider says", || {
+            format!("{id} is {} there, and here {debt}", invoice["status"])
+        })?;
+    }
+    Ok(())
+}
+
+async fn whoever_owes_nothing_is_let_in(
+    world: &World,
+    id: &str,
+    row: Option<&Value>,
+    ledger: &Value,
+) -> Result<(), Broken> {
+    let mut subscriptions = members(&ledger["subscriptions"]);
+    let subscription = subscriptions.find(|it| it["id"] == id).unwrap_or(&Value::Null);
+    let mut invoices = members(&ledger["invoices"]);
+    let owes = invoices.any(|it| it["subscription"] == id && it["status"] != "paid");
+    let decided = world.decided_by_operators.iter().any(|other| other == id);
+    if owes || decided || row.is_none() || text(subscription, "status") != "active" {
+        return Ok(());
+    }
+    let answer = world.gate(id).await;
+    require(answer.body["access"] == "granted", "whoever owes nothing is let in", || {
+        format!("{id}: {}", answer.body)
+    })
+}

@@ -1,0 +1,267 @@
+//! One world: a fleet of one system, the people around it, and what they remember.
+
+mod booking;
+mod dunning;
+mod mischief;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use fleet::{Fleet, FleetError, FleetOptions};
+use http::Request;
+use serde_json::{Value, json};
+
+use crate::action::{Action, System};
+use crate::kinds::{Kind, Weather};
+use crate::plan::Plan;
+use crate::trace::Trace;
+
+pub(crate) use booking::Booked;
+pub(crate) use dunning::{Subscriber, card_link};
+
+/// A rate of the template fires so often in a wait, and in the time of rest.
+const FIRINGS_IN_A_WAIT: i32 = 3;
+const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
+/// A bank's debit takes three days, the provider repeats an event for three.
+pub(crate) const REST: TimeDelta = TimeDelta::days(4);
+
+/// An HTTP answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    pub(crate) body: Value,
+}
+
+pub(crate) struct World {
+    pub(crate) fleet: Fleet,
+    pub(crate) system: System,
+    pub(crate) bookings: Vec<Booked>,
+    pub(crate) subscribers: Vec<Subscriber>,
+    pub(crate) invoices: Vec<String>,
+    /// Subscriptions whose access an operator has decided.
+    pub(crate) decided_by_operators: Vec<String>,
+    pub(crate) trace: Trace,
+    pub(crate) calls: u64,
+    secrets: u32,
+    faults: BTreeMap<Kind, u64>,
+}
+
+impl World {
+    /// A new world in which nothing has gone wrong yet.
+    ///
+    /// # Errors
+    /// A fleet that can't be started.
+    pub(crate) async fn new(plan: &Plan) -> Result<Self, FleetError> {
+        let mut options = FleetOptions::starting(plan.start);
+        options.seed = plan.seed;
+        options.venue = Some(plan.venue());
+        let off = match plan.system {
+            System::Booking => "Dunning",
+            System::Dunning => "Booking",
+        };
+        options.parameters = [(off.to_owned(), "off".to_owned())].into();
+        let mut world = Self {
+            fleet: Fleet::start(options)?,
+            system: plan.system,
+            bookings: Vec::new(),
+            subscribers: Vec::new(),
+            invoices: Vec::new(),
+            decided_by_operators: Vec::new(),
+            trace: Trace::default(),
+            calls: 0,
+            secrets: 0,
+            faults: BTreeMap::new(),
+        };
+        if plan.system == System::Dunning {
+            world.subscribe_everybody().await;
+        }
+        Ok(world)
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.fleet.cloud.clock().now()
+    }
+
+    /// Lets the weather of a plan begin.
+    pub(crate) fn worsen(&self, weather: &Weather) {
+        mischief::begin(self, weather);
+    }
+
+    /// Performs one action, lets what follows at once run, and notes it all.
+    pub(crate) async fn perform(&mut self, step: usize, action: Action) {
+        let at = self.now();
+        let outcome = self.carry_out(action).await;
+        self.fleet.cloud.settle().await;
+        self.trace
+            .action(step, at, &format!("{action:?}"), &outcome);
+        self.note_calls();
+    }
+
+    async fn carry_out(&mut self, action: Action) -> String {
+        match action {
+            Action::Wait { minutes } => {
+                self.wait(TimeDelta::minutes(i64::from(minutes))).await;
+                "later".to_owned()
+            }
+            Action::ResendEvent { nth } => self.resend_event(nth),
+            Action::RotateSecret => self.rotate_secret(),
+            Action::Sweep { nth } => self.sweep(nth).await,
+            _ => match self.system {
+                System::Booking => self.act_in_booking(action).await,
+                System::Dunning => self.act_in_dunning(action).await,
+            },
+        }
+    }
+
+    /// Moves the clock. In a long wait the sweeps come more rarely, as most would find nothing.
+    pub(crate) async fn wait(&self, by: TimeDelta) {
+        let rate = (by / FIRINGS_IN_A_WAIT).max(RATE_MIN);
+        self.fleet.cloud.set_rates_at_most(rate);
+        self.fleet.cloud.advance(by).await;
+    }
+
+    /// Ends all that went wrong, and gives everything time to come to its end.
+    pub(crate) async fn come_to_rest(&mut self, step: usize) {
+        let at = self.now();
+        mischief::end(self);
+        self.fleet.cloud.settle().await;
+        let until = match self.system {
+            System::Booking => self.end_of_bookings().max(at + REST),
+            System::Dunning => at + dunning::REST,
+        };
+        self.fleet.cloud.set_rates_at_most((until - at) / 6);
+        self.fleet.cloud.advance_to(until).await;
+        self.trace.action(step, at, "everything is mended", "rest");
+        self.note_calls();
+    }
+
+    fn note_calls(&mut self) {
+        for call in self.fleet.cloud.calls() {
+            self.calls += 1;
+            if let Some(fault) = call.fault {
+                *self.faults.entry(Kind::of_call(fault)).or_default() += 1;
+            }
+            self.trace.call(&call);
+        }
+        self.fleet.cloud.clear_calls();
+    }
+
+    /// What was injected so far.
+    pub(crate) fn injected(&self) -> BTreeMap<Kind, u64> {
+        self.faults.clone()
+    }
+
+    /// The rows of a table.
+    pub(crate) fn rows(&self, table: &str) -> Vec<Value> {
+        self.fleet.cloud.table(table).unwrap_or_default()
+    }
+
+    /// Sends a request to a function's URL.
+    pub(crate) async fn ask(
+        &self,
+        function: &str,
+        (method, path): (&str, &str),
+        headers: &[(&str, String)],
+        body: &Value,
+    ) -> Answer {
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => Bytes::from(body.to_string()),
+        };
+        let mut request = Request::new(body);
+        *request.method_mut() = method.parse().unwrap_or_default();
+        *request.uri_mut() = path.parse().unwrap_or_default();
+        for (name, value) in headers {
+            let name = name.parse::<http::HeaderName>();
+            if let (Ok(name), Ok(value)) = (name, value.parse()) {
+                request.headers_mut().insert(name, value);
+            }
+        }
+        let answer = self.fleet.cloud.call_url(function, request).await;
+        let location = answer.headers().get("location");
+        Answer {
+            status: answer.status().as_u16(),
+            location: location.and_then(|it| Some(it.to_str().ok()?.to_owned())),
+            body: serde_json::from_slice(answer.body()).unwrap_or_default(),
+        }
+    }
+
+    /// Uses one of the provider's controls, or its API; it may refuse.
+    pub(crate) fn at_provider(&self, path: &str, body: &Value) -> Answer {
+        let mut request = Request::new(Bytes::from(body.to_string()));
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = path.parse().unwrap_or_default();
+        let json = http::HeaderValue::from_static("application/json");
+        request.headers_mut().insert("content-type", json);
+        let answer = self.fleet.sandbox.call(request, self.now());
+        Answer {
+            status: answer.status().as_u16(),
+            location: None,
+            body: serde_json::from_slice(answer.body()).unwrap_or_default(),
+        }
+    }
+
+    /// As [`World::at_provider`], for an outcome in a trace.
+    pub(crate) fn control(&self, path: &str, body: &Value) -> String {
+        let answer = self.at_provider(&format!("/_sandbox/{path}"), body);
+        answer.status.to_string()
+    }
+
+    fn resend_event(&self, nth: u32) -> String {
+        let snapshot = self.fleet.sandbox.snapshot().unwrap_or_default();
+        let events = snapshot["webhooks"]["events"].as_object();
+        let ids: Vec<&String> = events.into_iter().flat_map(|events| events.keys()).collect();
+        match nth_of(&ids, nth) {
+            Some(id) => self.control(&format!("events/{id}/resend"), &json!({})),
+            None => "no event yet".to_owned(),
+        }
+    }
+
+    fn rotate_secret(&mut self) -> String {
+        self.secrets += 1;
+        let secret = format!("whsec_simulated_{}", self.secrets);
+        match self.system {
+            System::Booking => self.fleet.rotate_signing_secret(&secret),
+            System::Dunning => self.fleet.rotate_dunning_signing_secret(&secret),
+        }
+        "rotated".to_owned()
+    }
+
+    async fn sweep(&self, nth: u32) -> String {
+        let (functions, event) = match self.system {
+            System::Booking => (
+                &["bdc-release-sweep", "bdc-settle-sweep", "bdc-cashier", "bdc-relay"][..],
+                json!({"kind": "sweep"}),
+            ),
+            System::Dunning => (
+                &["dunr-sweep", "dunr-relay", "dunr-summary"][..],
+                json!({"kind": "sweep"}),
+            ),
+        };
+        let Some(function) = nth_of(functions, nth) else {
+            return String::new();
+        };
+        match self.fleet.cloud.invoke(function, event).await {
+            Ok(_) => format!("{function} ran"),
+            Err(error) => format!("{function}: {error}"),
+        }
+    }
+}
+
+/// The `nth` of some things, counted round.
+pub(crate) fn nth_of<T>(of: &[T], nth: u32) -> Option<&T> {
+    let index = usize::try_from(nth).unwrap_or_default();
+    of.get(index.checked_rem(of.len())?)
+}
+
+/// The members of an array; none if it is none.
+pub(crate) fn members(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// A text of a row; empty if it is none.
+pub(crate) fn text<'a>(row: &'a Value, name: &str) -> &'a str {
+    row[name].as_str().unwrap_or_default()
+}
