@@ -29,6 +29,7 @@ pub mod optout;
 pub mod outbox;
 pub mod payment;
 pub mod phone;
+pub mod planted;
 pub mod refund;
 pub mod refund_step;
 pub mod signature;

@@ -21,6 +21,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ulid::Ulid;
 
+use crate::planted::{self, Defect};
+
 pub use crate::write::{ReadError, WriteError, read, write};
 /// A row that does not fit its type.
 pub use serde_dynamo::Error as RowError;
@@ -197,7 +199,11 @@ impl Step {
     /// past: DynamoDB deletes such rows days late.
     #[must_use]
     pub fn create_or_replace_expired<R: Row>(self, table: &str, row: &R) -> Self {
-        let now = AttributeValue::N(self.now.timestamp().to_string());
+        let past = match planted::is(Defect::TtlRowTrusted) {
+            true => DateTime::UNIX_EPOCH,
+            false => self.now,
+        };
+        let now = AttributeValue::N(past.timestamp().to_string());
         let condition = "attribute_not_exists(#key) OR #expires_at < :now";
         self.put(
             table,
@@ -266,7 +272,11 @@ impl Step {
         let update = update
             .table_name(table)
             .key(R::KEY, AttributeValue::S(key.clone()))
-            .condition_expression("attribute_exists(#key) AND #version = :seen")
+            .condition_expression(if planted::is(Defect::LastWriteWins) {
+                "attribute_exists(#key) AND #version >= :seen"
+            } else {
+                "attribute_exists(#key) AND #version = :seen"
+            })
             .expression_attribute_names("#key", R::KEY)
             .expression_attribute_names("#version", "version")
             .expression_attribute_values(":seen", AttributeValue::N(seen_version.to_string()))

@@ -8,7 +8,9 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_async::rt::sleep::AsyncSleep;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
+use ulid::Ulid;
 
+use crate::planted::{self, Defect};
 use crate::step::{Found, Part, Row, Step, Written};
 
 /// How often a contended step is sent in all.
@@ -48,6 +50,14 @@ pub enum ReadError {
 /// See [`WriteError`]; after `Unanswered` the caller fails too, and its repetition finds out.
 pub async fn write(client: &Client, step: &Step) -> Result<Written, WriteError> {
     let parts = step.checked().map_err(WriteError::Defect)?;
+    if planted::is(Defect::EventBeforeWork)
+        && let Some((guard, work)) = guarded_by_its_event(step)
+    {
+        match Box::pin(write(client, &guard)).await? {
+            Written::Applied => return Box::pin(write(client, &work)).await,
+            written @ (Written::Stale(_) | Written::Contended) => return Ok(written),
+        }
+    }
     for send in 1..=SENDS_MAX {
         match send_once(client, step, parts).await? {
             Written::Contended if send < SENDS_MAX => wait(client, step, send).await,
@@ -57,6 +67,21 @@ pub async fn write(client: &Client, step: &Step) -> Result<Written, WriteError> 
         }
     }
     Ok(Written::Contended)
+}
+
+/// The step of an event in two: that it was seen, and what it does. Nothing else has a guard by the
+/// name of its own command.
+fn guarded_by_its_event(step: &Step) -> Option<(Step, Step)> {
+    let (guard, work) = step.parts.split_first()?;
+    if guard.key != step.command_id || work.is_empty() {
+        return None;
+    }
+    let (mut seen, mut done) = (step.clone(), step.clone());
+    (seen.parts, done.parts) = (vec![guard.clone()], work.to_vec());
+    // A step of its own, and whoever finds it there takes it for another's.
+    seen.id = Ulid::from(u128::from(step.id) ^ 1);
+    seen.command_id = String::new();
+    Some((seen, done))
 }
 
 async fn send_once(client: &Client, step: &Step, parts: &[Part]) -> Result<Written, WriteError> {
@@ -97,11 +122,13 @@ fn cancelled_as(
         .iter()
         .map(|reason| reason.code().unwrap_or("None"))
         .collect();
-    if codes.iter().any(|code| is_contention(Some(code))) {
+    let is_refusal = planted::is(Defect::ContentionIsRefusal);
+    if !is_refusal && codes.iter().any(|code| is_contention(Some(code))) {
         return Ok(Written::Contended);
     }
     if let Some(other) = codes
         .iter()
+        .filter(|code| !(is_refusal && is_contention(Some(code))))
         .find(|code| !matches!(**code, "None" | "ConditionalCheckFailed"))
     {
         return Err(WriteError::Cancelled((*other).to_owned()));
@@ -109,7 +136,10 @@ fn cancelled_as(
     let found: Vec<Found> = parts
         .iter()
         .zip(reasons)
-        .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
+        .filter(|(_, reason)| {
+            let contended = is_refusal && is_contention(reason.code());
+            reason.code() == Some("ConditionalCheckFailed") || contended
+        })
         .map(|(part, reason)| Found {
             name: part.name,
             key: part.key.clone(),
