@@ -18,6 +18,7 @@ use crate::iam::Access;
 use crate::messages::{Happening, Message};
 use crate::meter::{Denied, Meter};
 use crate::neighbour::Neighbour;
+use crate::pump::Writes;
 use crate::queue::QueueMessage;
 use crate::services::{self, MailAccount, Script};
 use crate::store::{PendingInvocation, Store};
@@ -48,6 +49,7 @@ pub(crate) struct Cloud {
     pub(crate) mail_account: Mutex<MailAccount>,
     pub(crate) dice: Dice,
     pub(crate) invocations: AtomicU64,
+    pub(crate) writes: Writes,
 }
 
 impl Cloud {

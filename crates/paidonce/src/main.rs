@@ -3,6 +3,7 @@
 mod dev;
 mod doctor;
 mod ops;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,11 @@ enum Command {
     Doctor(doctor::DoctorArguments),
     /// Books, requests to be forgotten, previews: what an operator does with a deployed fleet.
     Ops(ops::OpsArguments),
+    /// Break the fleet in every way the world can, and check that it keeps its promises.
+    ///
+    /// Exit code 0: it does; 1: it does not, and a short story tells how. Each life comes from its
+    /// seed: the same seed is the same life, to the byte.
+    Simulate(simulate::SimulateArguments),
 }
 
 #[tokio::main]
@@ -47,6 +53,7 @@ async fn main() -> ExitCode {
     let ended = match arguments.command {
         Some(Command::Ops(ops)) => ops::run(ops).await,
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
+        Some(Command::Simulate(simulate)) => simulate::run(simulate).await,
         Some(Command::Dev(dev)) => dev::run(dev).await.map(|()| ExitCode::SUCCESS),
         None => dev::run(arguments.dev).await.map(|()| ExitCode::SUCCESS),
     };

@@ -6,17 +6,23 @@
 //! [`Trace`].
 
 mod action;
+mod campaign;
 mod dice;
 mod kinds;
 mod life;
 mod plan;
 mod promises;
+mod report;
+mod shrink;
 mod trace;
 mod world;
 
 pub use action::{Action, Card, System};
+pub use campaign::{Campaign, Tally};
 pub use kinds::{Kind, Weather};
 pub use life::{Life, live};
 pub use plan::Plan;
 pub use promises::Violation;
+pub use report::{Report, Story};
+pub use shrink::shrink;
 pub use trace::Trace;

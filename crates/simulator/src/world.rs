@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::trace::Trace;
 
 pub(crate) use booking::Booked;
-pub(crate) use dunning::{Subscriber, card_link};
+pub(crate) use dunning::Subscriber;
 
 /// A rate of the template fires so often in a wait, and in the time of rest.
 const FIRINGS_IN_A_WAIT: i32 = 3;

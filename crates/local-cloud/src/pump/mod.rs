@@ -17,6 +17,7 @@ use crate::store::MadeSchedule;
 use crate::template::{QueueMapping, ScheduleTarget, StreamMapping, function_in};
 
 pub(crate) use schedules::{fire, schedule_of};
+pub(crate) use streams::Writes;
 
 /// A settlement that takes more rounds than this goes in circles.
 const ROUNDS_MAX: usize = 10_000;

@@ -1,6 +1,8 @@
 //! DynamoDB streams to functions: filtering, batches, partial failures, bisecting, giving up.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
@@ -22,6 +24,9 @@ const BACKOFF_SECONDS_MAX: i64 = 60;
 /// Delivers one batch of new records, if there is one and it is time.
 pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &StreamMapping, settled: &mut Settled) {
     let now = cloud.clock.now();
+    if cloud.writes.is_read(mapping) {
+        return;
+    }
     let cursor = cursor(cloud, mapping);
     if !cloud.is_installed(&mapping.function) || cursor.retry_at.is_some_and(|at| at > now) {
         return;
@@ -51,8 +56,10 @@ pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &StreamMapping, settled
 /// The next records that pass the filter; pages without one are done with at once.
 fn next_batch(cloud: &Cloud, mapping: &StreamMapping, size: usize) -> Vec<Value> {
     for _ in 0..PAGES_MAX {
+        let written = cloud.writes.count();
         let page = page(cloud, mapping, cursor(cloud, mapping).after.as_deref());
         let Some(last_read) = page.last().map(sequence_number) else {
+            cloud.writes.note_read(mapping, written);
             break;
         };
         if !may_read(cloud, mapping) {
@@ -73,10 +80,46 @@ fn next_batch(cloud: &Cloud, mapping: &StreamMapping, size: usize) -> Vec<Value>
     Vec::new()
 }
 
+/// How many writes there were, and up to which of them each mapping has read its stream: while there
+/// was none since, there is nothing to look for.
+#[derive(Debug, Default)]
+pub(crate) struct Writes {
+    count: AtomicU64,
+    read: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Writes {
+    /// Notes that a table may have changed.
+    pub(crate) fn note(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn is_read(&self, mapping: &StreamMapping) -> bool {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.get(&mapping.id()) == Some(&self.count())
+    }
+
+    fn note_read(&self, mapping: &StreamMapping, written: u64) {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.insert(mapping.id(), written);
+    }
+}
+
 /// When the mapping wants to be looked at again; `None` when it has read everything.
 pub(super) fn due_at(cloud: &Cloud, mapping: &StreamMapping) -> Option<DateTime<Utc>> {
+    if cloud.writes.is_read(mapping) {
+        return None;
+    }
     let cursor = cursor(cloud, mapping);
+    let written = cloud.writes.count();
     let waiting = !page(cloud, mapping, cursor.after.as_deref()).is_empty();
+    if !waiting {
+        cloud.writes.note_read(mapping, written);
+    }
     waiting.then(|| cursor.retry_at.unwrap_or_else(|| cloud.clock.now()))
 }
 

@@ -46,6 +46,7 @@ fn sweep(cloud: &Cloud) {
                 "ExpressionAttributeValues": {":before": {"N": before.to_string()}},
             });
             let _ = dynamodb::call(&cloud.database, "DeleteItem", &delete);
+            cloud.writes.note();
         }
     }
 }

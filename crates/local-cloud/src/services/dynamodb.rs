@@ -8,6 +8,14 @@ use serde_json::{Value, json};
 use crate::cloud::Cloud;
 use crate::wire::{Answer, AwsRequest};
 
+const READS: [&str; 5] = [
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "TransactGetItems",
+];
+
 /// Performs a data operation.
 pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
     let mut body = request.body.clone();
@@ -17,7 +25,11 @@ pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
     if metered && let Some(object) = body.as_object_mut() {
         object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
     }
-    match call(&cloud.database, &request.operation, &body) {
+    let answer = call(&cloud.database, &request.operation, &body);
+    if !READS.contains(&request.operation.as_str()) {
+        cloud.writes.note();
+    }
+    match answer {
         Ok(mut answer) => {
             let units = units_of(&answer["ConsumedCapacity"]);
             if metered && let Some(object) = answer.as_object_mut() {

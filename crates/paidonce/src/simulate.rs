@@ -1,0 +1,186 @@
+//! `paidonce simulate`: whether the fleet keeps its promises in a world that breaks it.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use paidonce_core::planted::Defect;
+use simulator::{Campaign, Kind, Plan, Report, Story, System, shrink};
+
+use crate::ops::{Failure, say};
+
+const EXAMPLES: &str = "\
+Examples:
+  paidonce simulate --seeds 10000            ten thousand lives
+  paidonce simulate --seed 4711 --trace      one life, every call of it
+  paidonce simulate --without crash-after    all kinds of faults but one
+  paidonce simulate --plant event-before-work
+                                             must find a defect that is put in on purpose";
+
+/// How often a long campaign says how far it is.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SimulateArguments {
+    /// How many lives.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    seeds: u64,
+    /// The first seed.
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    from: u64,
+    /// One life alone.
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+    /// At most so many actions in a life.
+    #[arg(long, value_name = "M", default_value_t = 14)]
+    steps: usize,
+    /// `booking` or `dunning`; both if not said.
+    #[arg(long, value_name = "NAME", value_parser = system)]
+    system: Option<System>,
+    /// Only these kinds of faults; `--list` has their names.
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    only: Vec<Kind>,
+    /// All kinds of faults but these.
+    #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "only")]
+    without: Vec<Kind>,
+    /// Plants a defect, and succeeds if it is found.
+    #[arg(long, value_name = "NAME", value_parser = defect)]
+    plant: Option<Defect>,
+    /// Prints the whole trace of `--seed`.
+    #[arg(long, requires = "seed")]
+    trace: bool,
+    /// Writes the report to a file, too.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// How many threads live; as many as there are processors if not said.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Lists the kinds of faults and the defects that can be planted.
+    #[arg(long)]
+    list: bool,
+}
+
+fn system(name: &str) -> Result<System, String> {
+    System::named(name).ok_or_else(|| "the systems are `booking` and `dunning`".to_owned())
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    Kind::named(name).ok_or_else(|| "no such kind of fault; --list has them".to_owned())
+}
+
+fn defect(name: &str) -> Result<Defect, String> {
+    match Defect::named(name) {
+        Some(_) if !paidonce_core::planted::POSSIBLE => {
+            Err("this is a release build, which can have no defect planted".to_owned())
+        }
+        Some(defect) => Ok(defect),
+        None => Err("no such defect; --list has them".to_owned()),
+    }
+}
+
+impl SimulateArguments {
+    fn campaign(&self) -> Campaign {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let allowed = |kind: &Kind| match self.only.as_slice() {
+            [] => !self.without.contains(kind),
+            only => only.contains(kind),
+        };
+        Campaign {
+            from: self.seed.unwrap_or(self.from),
+            seeds: if self.seed.is_some() { 1 } else { self.seeds },
+            steps: self.steps,
+            systems: self.system.map_or(System::ALL.to_vec(), |system| vec![system]),
+            kinds: Kind::ALL.iter().copied().filter(allowed).collect(),
+            threads: self.threads.unwrap_or(cores),
+            defect: self.plant,
+        }
+    }
+
+    /// The command that lives one seed of this campaign again.
+    fn again(&self, seed: u64) -> String {
+        let mut command = format!("paidonce simulate --seed {seed}");
+        if self.steps != 14 {
+            command += &format!(" --steps {}", self.steps);
+        }
+        command += &self.system.map_or_else(String::new, |it| format!(" --system {}", it.name()));
+        let kinds = |option: &str, kinds: &[Kind]| -> String {
+            kinds.iter().map(|kind| format!(" --{option} {}", kind.name())).collect()
+        };
+        command += &kinds("only", &self.only);
+        command += &kinds("without", &self.without);
+        command += &self.plant.map_or_else(String::new, |it| format!(" --plant {}", it.name()));
+        command + " --trace"
+    }
+}
+
+pub(crate) async fn run(arguments: SimulateArguments) -> Result<ExitCode, Failure> {
+    // Each life makes a runtime of its own.
+    tokio::task::spawn_blocking(move || simulate(&arguments)).await?
+}
+
+fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
+    if arguments.list {
+        list();
+        return Ok(ExitCode::SUCCESS);
+    }
+    let campaign = arguments.campaign();
+    let tally = campaign.run(&progress(campaign.seeds));
+    let report = Report { campaign: &campaign, tally: &tally }.to_string();
+    say(&report);
+    if let Some(path) = &arguments.report {
+        std::fs::write(path, &report)?;
+    }
+    if arguments.trace {
+        let plan = campaign.plan(campaign.from);
+        say(campaign.live(&plan).trace.text());
+    }
+    let Some(failed) = tally.failed.first() else {
+        return Ok(match arguments.plant {
+            Some(defect) => {
+                say(&format!("`{}` was not found in {} lives", defect.name(), tally.total()));
+                ExitCode::FAILURE
+            }
+            None => ExitCode::SUCCESS,
+        });
+    };
+    let (plan, life): (Plan, _) = shrink(&campaign, failed);
+    let command = arguments.again(failed.seed);
+    say(&Story { plan: &plan, life: &life, command: &command }.to_string());
+    Ok(match arguments.plant {
+        Some(defect) => {
+            say(&format!("`{}` was found by seed {}", defect.name(), failed.seed));
+            ExitCode::SUCCESS
+        }
+        None => ExitCode::FAILURE,
+    })
+}
+
+fn list() {
+    say("Kinds of faults:");
+    for kind in Kind::ALL {
+        say(&format!("  {:<22} {}", kind.name(), kind.what()));
+    }
+    say("\nDefects that can be planted:");
+    for defect in Defect::ALL {
+        say(&format!("  {:<30} {}", defect.name(), defect.what()));
+    }
+}
+
+/// Tells a person who watches how far it is, now and then.
+fn progress(seeds: u64) -> impl Fn(u64) + Sync {
+    let told = Mutex::new(Instant::now());
+    let watched = std::io::stderr().is_terminal();
+    move |done| {
+        let Ok(mut told) = told.try_lock() else { return };
+        if told.elapsed() >= PROGRESS_EVERY {
+            *told = Instant::now();
+            let end = if watched { "\r" } else { "\n" };
+            // Nobody may be listening.
+            let _ = write!(std::io::stderr(), "{done} of {seeds} lives{end}");
+        }
+    }
+}
