@@ -174,4 +174,59 @@ defects! {
     BadRecordFailsBatch "bad-record-fails-batch" ["G05"]
         "a batch with a message that can't be read is given back whole",
         "one bad message stops none beside it";
+
+    // A failed invoice is charged.
+    ChargeKeyPerTry "charge-key-per-try" ["D13"]
+        "each try of one charge has a key of its own",
+        "a claim charges the card once";
+    ChargeKeyOfTheInvoice "charge-key-of-the-invoice" ["D11"]
+        "all charges of an invoice have the first one's key",
+        "a date of the calendar charges the card anew, and a new card is charged";
+    ChargeTimeoutDeclined "charge-timeout-declined" ["D14"]
+        "a charge without an answer counts as declined",
+        "who paid is not told that the charge failed, and keeps access";
+    ChargeResentLate "charge-resent-late" ["D12"]
+        "a charge without an answer is asked for again under its key for ever",
+        "a claim charges the card once, also after the provider forgot the key";
+    StaleFiringCharges "stale-firing-charges" ["F07"]
+        "a schedule of an older plan carries out the plan that stands, at once",
+        "a card is charged on the dates of the calendar alone";
+    LateFiringCharges "late-firing-charges" ["F07"]
+        "a schedule that fires late charges at whatever hour",
+        "a card is charged in the hours of business";
+    PaidChargedAgain "paid-charged-again" ["F01"]
+        "an invoice that is paid, void or given up is charged when its date comes",
+        "nobody asks for money for an invoice that is over";
+    CancelledCharged "cancelled-charged" []
+        "whether the subscription has ended is not looked at before a charge",
+        "who has left is not charged";
+    HardDeclineRetried "hard-decline-retried" ["F05"]
+        "a card that must not be charged again is charged on the next date",
+        "after a hard decline a card is left alone";
+    LostScheduleStays "lost-schedule-stays" []
+        "the sweep leaves a plan alone whose schedule never fired",
+        "an invoice gets all its dates, also where a schedule is lost";
+    ScheduleLeft "schedule-left" []
+        "schedules that are no longer wanted are not deleted",
+        "no schedule outlives its plan";
+
+    // What follows for the customer.
+    OldFailureReopens "old-failure-reopens" ["B01"]
+        "a failure that is reported after the invoice was paid opens it again",
+        "any order of events ends in the same state, and nobody gets two receipts";
+    CutAtFirstDecline "cut-at-first-decline" ["F03"]
+        "the first declined charge pauses access",
+        "access stays until every date is used up";
+    PauseNotLifted "pause-not-lifted" ["F03"]
+        "the app hears what was last written about access, whatever was paid since",
+        "access is back as soon as the invoice is paid, by whomever";
+    OvertakenMailSent "overtaken-mail-sent" []
+        "a mail that was ordered goes out, whatever happened since",
+        "nobody is asked for money that came";
+    TwoMailsADay "two-mails-a-day" []
+        "a customer gets a mail for each subscription",
+        "a customer gets one mail a day that asks for money";
+    SuppressionIgnored "suppression-ignored" []
+        "an address that came back or complained is written to",
+        "no mail goes to an address after it complained";
 }
