@@ -8,6 +8,7 @@ use crate::audit::Audit;
 use crate::booking::{Booking, Consequence, MessageKind, Paid, Reason, RefundOrder, Transition};
 use crate::money::Money;
 use crate::outbox::Outgoing;
+use crate::planted::{self, Defect};
 use crate::slots::SlotRow;
 use crate::step::Step;
 
@@ -211,6 +212,9 @@ impl Step {
             | MessageKind::PaymentChecked
             | MessageKind::LateRefund
             | MessageKind::SecondRefund => format!("{}-{}", kind.as_str(), booking.version),
+            MessageKind::Reminder if planted::is(Defect::RemindedAgain) => {
+                format!("{}-{}", kind.as_str(), booking.version)
+            }
             MessageKind::DepositRequest
             | MessageKind::Reminder
             | MessageKind::Confirmation

@@ -6,6 +6,7 @@ use ulid::Ulid;
 
 use crate::booking::{Booking, Command, Rejection, Transition, decide};
 use crate::booking_step::{Origin, Tables, step_of};
+use crate::planted::{self, Defect};
 use crate::slots::SlotRow;
 use crate::step::{Found, ReadError, Row, Step, WriteError, Written, from_item, read, write};
 
@@ -101,6 +102,12 @@ impl Order<'_> {
         booking: &Booking,
         transition: &Transition,
     ) -> Result<Written, WriteError> {
+        if planted::is(Defect::FreesUnasked) && !transition.free.is_empty() {
+            let step = Step::new((self.new_id)(), self.command_id.clone(), self.now);
+            let frees =
+                |step: Step, slot: &String| step.delete::<SlotRow>(&self.tables.slots, slot);
+            let _ = write(self.client, &transition.free.iter().fold(step, frees)).await?;
+        }
         let step = Step::new((self.new_id)(), self.command_id.clone(), self.now);
         let step = step_of(step, self.tables, booking, transition, self.origin);
         write(self.client, &step).await

@@ -18,6 +18,7 @@ use futures::stream::FuturesUnordered;
 use crate::booking::{Booking, DUE_SHARDS, State, due_shard};
 use crate::dunning::Dunning;
 use crate::local_time::stamp;
+use crate::planted::{self, Defect};
 use crate::refund::{LOOKUP_SHARDS, PaymentRow, lookup_shard};
 use crate::step::{Item, Row};
 
@@ -143,6 +144,7 @@ where
     Fut: Future<Output = Result<(), E>>,
     E: std::fmt::Display,
 {
+    let is_first_only = planted::is(Defect::FirstPageOnly);
     let timer = Timer::start(client, within);
     let mut swept = Swept::default();
     let first_pages = work.shards.iter().map(|shard| (shard.as_str(), None));
@@ -160,11 +162,15 @@ where
             key: work.key,
             shard,
             now,
-            limit: PAGE_ITEMS,
+            limit: if is_first_only { 1 } else { PAGE_ITEMS },
         };
         let page = due_page(client, query, start).await?;
         handle_all(page.keys, &timer, &mut handle, &mut swept).await;
-        left.extend(page.next.map(|next| (shard, Some(next))));
+        let next = page.next.filter(|_| !is_first_only);
+        left.extend(next.map(|next| (shard, Some(next))));
+        if planted::is(Defect::SweepStopsAtBadRow) && swept.failed > 0 {
+            break;
+        }
     }
     swept.more |= !left.is_empty();
     Ok(swept)
@@ -194,6 +200,9 @@ where
         if let Err(error) = handled {
             swept.failed += 1;
             tracing::error!(due.key = %key, %error, "Due work on `{key}` could not be done");
+            if planted::is(Defect::SweepStopsAtBadRow) {
+                break;
+            }
         }
     }
     swept.more |= waiting.next().is_some();

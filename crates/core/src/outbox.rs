@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use crate::local_time::stamp;
+use crate::planted::{self, Defect};
 use crate::step::{Row, Step};
 
 /// Over how many index partitions pending rows are spread: each takes about 1,000 writes a second.
@@ -141,7 +142,7 @@ impl Step {
     }
 }
 
-/// Marks an event as sent. Doing it twice changes nothing.
+/// Marks an event as sent, and says whether that is news. Doing it twice changes nothing.
 ///
 /// # Errors
 /// If DynamoDB did not answer: the event will be sent again, under the same id.
@@ -150,7 +151,7 @@ pub async fn mark_published(
     table: &str,
     event_id: &str,
     now: DateTime<Utc>,
-) -> Result<(), Box<SdkError<UpdateItemError>>> {
+) -> Result<bool, Box<SdkError<UpdateItemError>>> {
     #[expect(clippy::disallowed_methods, reason = "the outbox marks its own rows")]
     let marked = client
         .update_item()
@@ -167,14 +168,15 @@ pub async fn mark_published(
         .send()
         .await;
     match marked {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(true),
+        Err(error) if planted::is(Defect::OwnWriteUnknown) => Err(Box::new(error)),
         // It is marked already, by another publisher or by a call whose answer was lost.
         Err(error)
             if error
                 .as_service_error()
                 .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
         {
-            Ok(())
+            Ok(false)
         }
         Err(error) => Err(Box::new(error)),
     }

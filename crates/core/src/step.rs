@@ -334,6 +334,14 @@ impl Step {
         self.add_delete(R::NAME, key, delete)
     }
 
+    /// Deletes a row, whosever it is. Nothing that is right does so.
+    pub(crate) fn delete<R: Row>(self, table: &str, key: &str) -> Self {
+        let delete = Delete::builder()
+            .table_name(table)
+            .key(R::KEY, AttributeValue::S(key.to_owned()));
+        self.add_delete(R::NAME, key, delete)
+    }
+
     /// Counts up the attribute `count` of a row, which need not exist yet, unless it would then be
     /// over its limit.
     ///

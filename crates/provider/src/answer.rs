@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use paidonce_core::planted::{self, Defect};
 use serde::Deserialize;
 
 use crate::failure::{FailureWire, PaymentFailure};
@@ -98,6 +99,10 @@ impl<T> Answer<T> {
             409 => doubt(Reason::InFlight),
             429 => doubt(Reason::Throttled),
             400..=499 => match Refusal::parse(&reply) {
+                Ok(refusal) => Self::Refused(refusal),
+                Err(reason) => doubt(Reason::Unreadable(reason)),
+            },
+            500.. if planted::is(Defect::ServerErrorRefused) => match Refusal::parse(&reply) {
                 Ok(refusal) => Self::Refused(refusal),
                 Err(reason) => doubt(Reason::Unreadable(reason)),
             },

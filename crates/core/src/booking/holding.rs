@@ -10,6 +10,7 @@ use super::{
     Transition,
 };
 use crate::local_time::stamp;
+use crate::planted::{self, Defect};
 
 pub(super) fn remind(booking: &Booking, now: DateTime<Utc>) -> Result<Transition, Rejection> {
     match (booking.state, booking.remind_at) {
@@ -36,6 +37,7 @@ pub(super) fn release(booking: &Booking, now: DateTime<Utc>) -> Result<Transitio
     let pages = booking.pages_to_close();
     let page = booking.session.as_ref().filter(|_| !pages.is_empty());
     let page = page.filter(unheard_of);
+    let page = page.filter(|_| !planted::is(Defect::PageLeftOpen));
     match (booking.state, page) {
         (Pending, _) if now < booking.deposit_deadline => {
             Err(Rejection::TooEarly(booking.deposit_deadline))

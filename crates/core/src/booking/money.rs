@@ -10,6 +10,7 @@ use super::{
     RefundReason, Refunds, Rejection, StaffOrder, Transition,
 };
 use crate::money::Money;
+use crate::planted::{self, Defect};
 use crate::venue::{Overpaid, minutes};
 
 /// More payments of one booking than this are a person's business.
@@ -42,9 +43,13 @@ pub(super) fn receive(
         Pending => Ok(pay_hold(booking, payment, paid, now)),
         Released => match hold_again(booking, &payment, now) {
             Some(place) => Ok(confirm_late(booking, payment, paid, place, now)),
+            None if planted::is(Defect::LatePaymentDropped) => Err(Rejection::Overtaken(Released)),
             None => Ok(too_late(booking, paid)),
         },
         Cancelled => Ok(too_late(booking, paid)),
+        state @ (Confirmed | Applied | Forfeited) if planted::is(Defect::SecondPaymentKept) => {
+            Err(Rejection::Overtaken(state))
+        }
         Confirmed | Applied | Forfeited => Ok(second(booking, paid)),
     }
 }
@@ -106,7 +111,11 @@ fn mismatch(booking: &Booking, session_id: &str, paid: Paid, now: DateTime<Utc>)
 /// Where a released booking is held again for money that was paid in time: by the provider's time,
 /// not by that of the event's arrival.
 fn hold_again(booking: &Booking, payment: &Payment, now: DateTime<Utc>) -> Option<Place> {
-    let in_time = payment.paid_at <= booking.deposit_deadline + minutes(booking.policy.late_grace);
+    let paid_at = match planted::is(Defect::PaidOnArrival) {
+        true => now,
+        false => payment.paid_at,
+    };
+    let in_time = paid_at <= booking.deposit_deadline + minutes(booking.policy.late_grace);
     let fits = match booking.fit(payment) {
         Fit::Exact => true,
         Fit::Over(_) => booking.policy.overpaid == Overpaid::RefundDifference,
@@ -292,6 +301,9 @@ impl Booking {
         let Some(amount) = payment.amount else {
             return Fit::Unreadable;
         };
+        if planted::is(Defect::AmountNotCompared) {
+            return Fit::Exact;
+        }
         if amount.currency() != self.deposit.currency() || amount.minor() == 0 {
             return Fit::Unreadable;
         }

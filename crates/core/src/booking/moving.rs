@@ -9,6 +9,7 @@ use super::{
 };
 use crate::local_time::stamp;
 use crate::money::{Money, Rounding};
+use crate::planted::{self, Defect};
 use crate::venue::minutes;
 
 /// After so many moves a customer has to ask: each is a text that the venue pays for.
@@ -122,6 +123,9 @@ impl Transition {
         }
         let due = policy.deposit_deadline(now, place.starts_at, place.zone);
         self.after.remind_at = policy.remind_at(now, due, place.zone);
+        if planted::is(Defect::RemindedAgain) {
+            self.after.reminded_at = None;
+        }
         self.after.deposit_deadline = due;
     }
 }

@@ -6,6 +6,7 @@ use super::{
     StaffOrder, Transition,
 };
 use crate::money::Money;
+use crate::planted::{self, Defect};
 
 /// Takes in what the payment's own row says, which any order of reports leaves the same.
 pub(super) fn sync(booking: &Booking, facts: MoneyFacts) -> Result<Transition, Rejection> {
@@ -69,7 +70,8 @@ pub(super) fn refund(
     }
     let fits = |(at, part): &(usize, Money)| {
         let here = booking.payments.get(*at).and_then(Paid::refundable);
-        here.is_some_and(|here| here.checked_sub(*part).is_ok())
+        let has_room = |here: Money| here.checked_sub(*part).is_ok();
+        here.is_some_and(has_room) || planted::is(Defect::RefundRoomUnread)
     };
     let is_whole = amount.is_none_or(|amount| amount.minor() == sum);
     if sum == 0 || !is_whole || !parts.iter().all(fits) {
@@ -92,6 +94,9 @@ impl RefundOrder {
                 format!("{}:{payment_ref}", booking.booking_id)
             }
             RefundReason::Second | RefundReason::Over | RefundReason::Part => payment_ref.clone(),
+            RefundReason::Staff if planted::is(Defect::StaffRefundTwice) => {
+                format!("{payment_ref}:{}:{}", amount.minor(), paid.orders.len())
+            }
             RefundReason::Staff => format!("{payment_ref}:{}", amount.minor()),
         };
         let first = format!("refund:{}:{scope}", reason.as_str());

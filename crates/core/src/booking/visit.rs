@@ -7,6 +7,7 @@ use super::State::{Applied, Cancelled, Confirmed, Forfeited, Pending, Released};
 use super::{
     Attendance, Booking, Mark, Reason, RefundReason, Rejection, Reversal, StaffOrder, Transition,
 };
+use crate::planted::{self, Defect};
 use crate::venue::Unmarked;
 
 pub(super) fn mark(
@@ -57,6 +58,10 @@ pub(super) fn settle(booking: &Booking, now: DateTime<Utc>) -> Result<Transition
         (Confirmed, None, Unmarked::AssumeAttended) => Ok(booking
             .moving_to(Applied, "deposit applied")
             .because("nobody marked it, and the policy assumes that the customer came")
+            .settled(now)),
+        (Confirmed, None, Unmarked::Ask) if planted::is(Defect::UnmarkedForfeited) => Ok(booking
+            .moving_to(Forfeited, "deposit forfeited")
+            .because("nobody marked it")
             .settled(now)),
         (Confirmed, None, Unmarked::Ask) if booking.asked_at.is_some() => Err(Rejection::Already),
         (Confirmed, None, Unmarked::Ask) => {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Access, AccessBy, Dunning, LogEvent, Rejection, Status, Transition};
+use crate::planted::{self, Defect};
 
 /// What is needed of a row to answer the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,7 @@ impl Standing {
     /// See [`Dunning::access`].
     pub fn access(self) -> Access {
         match (self.status, self.access, self.access_by) {
+            (_, Some(access), _) if planted::is(Defect::PauseNotLifted) => access,
             (_, Some(access), Some(AccessBy::Operator)) => access,
             // Who leaves while access is paused does not get it back by that.
             (Status::Paused | Status::Cancelled, Some(access), _) if self.paused_at.is_some() => {

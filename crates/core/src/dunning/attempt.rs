@@ -21,6 +21,7 @@ use super::sight::{FailureSeen, InvoiceStatus, Sight, absorb, ended};
 use super::{
     Act, Attempt, CaseReason, Dunning, LogEvent, Plan, Purpose, Rejection, Status, Transition,
 };
+use crate::planted::{self, Defect};
 
 /// How long the holder of a claim is left alone: its function's time-out of 30 seconds, and some. It
 /// ends before Lambda's own next try, a minute after a failure: a run that dies is taken over by it.
@@ -89,7 +90,8 @@ pub enum Outcome {
 /// # Errors
 /// Why it does nothing.
 pub fn errand(row: &Dunning, n: u32, now: DateTime<Utc>) -> Result<Errand, Rejection> {
-    let plan = row.plan.as_ref().filter(|plan| plan.n == n);
+    let any_plan = planted::is(Defect::StaleFiringCharges);
+    let plan = row.plan.as_ref().filter(|plan| plan.n == n || any_plan);
     if let Some(attempt) = &row.attempt {
         if plan.is_none() && attempt.plan_no != n {
             return Err(Rejection::Stale);
@@ -103,12 +105,13 @@ pub fn errand(row: &Dunning, n: u32, now: DateTime<Utc>) -> Result<Errand, Rejec
         });
     }
     let plan = plan.ok_or(Rejection::Stale)?;
-    if now + EARLY_MAX < plan.at {
+    if now + EARLY_MAX < plan.at && !any_plan {
         return Err(Rejection::TooEarly(plan.at));
     }
     let kind = match plan.purpose {
         Purpose::Look => ErrandKind::Look,
         Purpose::ChargeNewCard => ErrandKind::Charge,
+        Purpose::Charge if planted::is(Defect::LateFiringCharges) => ErrandKind::Charge,
         Purpose::Charge if row.terms.is_too_late(plan.at, now) => ErrandKind::TooLate,
         Purpose::Charge => ErrandKind::Charge,
     };
@@ -203,7 +206,8 @@ fn charge(
     now: DateTime<Utc>,
 ) -> Transition {
     let invoice_id = plan.invoice_id.as_str();
-    if let Some(ending) = ended(sight, payer(row, invoice_id, sight)) {
+    let ending = ended(sight, payer(row, invoice_id, sight));
+    if let Some(ending) = ending.filter(|_| !planted::is(Defect::PaidChargedAgain)) {
         return close(to, invoice_id, ending, now);
     }
     if sight.status == InvoiceStatus::Draft {
@@ -307,7 +311,10 @@ fn claim(mut to: Transition, plan: &Plan, sight: &Sight, now: DateTime<Utc>) -> 
         plan_no: plan.n,
         purpose: plan.purpose,
         invoice_id: plan.invoice_id.clone(),
-        key: attempt_key(&plan.invoice_id, after.attempt_no),
+        key: match planted::is(Defect::ChargeKeyOfTheInvoice) {
+            true => attempt_key(&plan.invoice_id, 1),
+            false => attempt_key(&plan.invoice_id, after.attempt_no),
+        },
         amount: sight.amount,
         payment_method: after.new_card.clone(),
         card: sight.card.as_ref().map(|card| card.payment_method.clone()),
@@ -374,6 +381,7 @@ fn resume(
     spend_plan(&mut to);
     to.attempt_no = Some(attempt.n);
     let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
+    let is_young = is_young || planted::is(Defect::ChargeResentLate);
     if is_young && may_ask_again(&to.after, &attempt, sight, now) {
         let again = Attempt {
             lease_until: now + LEASE,

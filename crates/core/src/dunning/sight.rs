@@ -8,6 +8,7 @@ use super::declines::{Class, Decline, Verdict, Wording, classify};
 use super::policy::Terms;
 use super::{CaseReason, Dunning, InvoiceReport, LogEvent, Rejection, Status, Transition};
 use crate::money::Money;
+use crate::planted::{self, Defect};
 
 /// How many open invoices of one subscription are followed: a row has its limits.
 const OPEN_MAX: usize = 24;
@@ -102,8 +103,8 @@ pub(super) fn failed(
     match row.invoices.get(&report.invoice_id) {
         Some(debt) if debt.is_open() => updated(row, to, report),
         // An event of before its end that comes after it.
-        Some(_) => Err(Rejection::Already),
-        None => Ok(entered(row, to, report, terms, now)),
+        Some(_) if !planted::is(Defect::OldFailureReopens) => Err(Rejection::Already),
+        Some(_) | None => Ok(entered(row, to, report, terms, now)),
     }
 }
 
@@ -345,6 +346,7 @@ pub(super) fn judge(
             wording: Wording::Approve,
             payment_method: failure.payment_method.clone(),
         }),
+        (Class::Hard, false) if planted::is(Defect::HardDeclineRetried) => None,
         (Class::Hard | Class::Action | Class::NoAutoRetry, false) => Some(Block {
             class: verdict.class,
             wording: verdict.wording,

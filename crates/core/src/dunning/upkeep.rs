@@ -7,6 +7,7 @@ use super::{
     CaseReason, Consequence, Dunning, LogEvent, MailNote, OVERDUE_AFTER, Purpose, Rejection,
     Transition, mailing,
 };
+use crate::planted::{self, Defect};
 
 /// Decides on the first thing that is due; the caller asks again until there is nothing.
 pub(super) fn tend(
@@ -31,7 +32,8 @@ pub(super) fn tend(
             )
             .with_result("abandoned"));
     }
-    if let Some(plan) = row.plan.as_ref().filter(|plan| overdue(plan.at)) {
+    let lost = row.plan.as_ref().filter(|plan| overdue(plan.at));
+    if let Some(plan) = lost.filter(|_| !planted::is(Defect::LostScheduleStays)) {
         let what = match plan.purpose {
             Purpose::Look => "look",
             Purpose::Charge | Purpose::ChargeNewCard => "retry",

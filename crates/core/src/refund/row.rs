@@ -8,6 +8,7 @@ use super::{Change, LOOKUP_SHARDS, PaymentRow, Progress, Refund, RefundReport, U
 use crate::booking::{Disputed, MoneyFacts, Refunds};
 use crate::local_time::stamp;
 use crate::money::Money;
+use crate::planted::{self, Defect};
 use crate::step::{Item, Row};
 
 /// A refund that others made is kept under the provider's id.
@@ -160,6 +161,9 @@ impl PaymentRow {
             .iter()
             .find(|(_, it)| it.refund_id.as_ref() == Some(&report.refund_id));
         match (by_id, &report.key) {
+            (_, None) if planted::is(Defect::RefundCountedTwice) => {
+                format!("{}#{}", report.refund_id, self.version)
+            }
             (Some((key, _)), _) => key.clone(),
             (None, Some(key)) => key.clone(),
             (None, None) => report.refund_id.clone(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::complaints::{Complaints, is_whole_minute};
 use super::{Policy, minutes};
 use crate::local_time::{at_wall, days_before_at};
+use crate::planted::{self, Defect};
 
 /// How long before the quiet hours a reminder is due that would fall into them: the sweep that sends
 /// it comes every five minutes, and the text must be written too.
@@ -68,7 +69,14 @@ impl Policy {
         starts_at: DateTime<Utc>,
         zone: Tz,
     ) -> DateTime<Utc> {
-        let wanted = (now + minutes(self.pay_within)).min(self.deposit_due_by(starts_at, zone));
+        let within = match planted::is(Defect::HoldByWallClock) {
+            true => {
+                let wall = now.with_timezone(&zone).naive_local();
+                at_wall(wall + minutes(self.pay_within), zone)
+            }
+            false => now + minutes(self.pay_within),
+        };
+        let wanted = within.min(self.deposit_due_by(starts_at, zone));
         wanted.max(now + minutes(self.pay_time_min)).min(starts_at)
     }
 

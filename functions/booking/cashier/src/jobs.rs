@@ -10,6 +10,7 @@ use paidonce_core::booking_step::{CashierJob, CashierOrder};
 use paidonce_core::carry_out::Done;
 use paidonce_core::due::{DueWork, work_off};
 use paidonce_core::outbox::Envelope;
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::read;
 use provider::{Answer, Expiry, PaymentStatus};
 use serde_json::{Value, json};
@@ -167,6 +168,7 @@ impl Cashier {
                 tracing::error!(session.id = %session_id, code, "Page `{session_id}` could not be closed");
                 Ok(Page::Unknown)
             }
+            Answer::Unknown(_) if planted::is(Defect::PageTimeoutClosed) => Ok(Page::Closed),
             Answer::Unknown(doubt) => {
                 tracing::warn!(session.id = %session_id, ?doubt, "Closing page `{session_id}` was not answered");
                 Ok(Page::Unknown)

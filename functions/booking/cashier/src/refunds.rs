@@ -8,6 +8,7 @@ use lambda_kit::{Failure, Function, count};
 use paidonce_core::booking::{Booking, RefundOrder};
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::DECISIONS_MAX;
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::refund::{Command, PaymentRow, RefundReport, Refusal, decide, payment_key};
 use paidonce_core::refund_step::{MoneyRows, money_step};
 use paidonce_core::step::{Row, Step, Written, from_item, read, write};
@@ -61,6 +62,7 @@ impl Cashier {
             })
             .await?;
         let known = match answer {
+            Answer::Done(_) if planted::is(Defect::RefundResentUnlooked) => Vec::new(),
             Answer::Done(refunds) => refunds,
             Answer::Refused(refusal) => {
                 let code = refusal.code.unwrap_or(refusal.kind);
@@ -118,11 +120,15 @@ impl Cashier {
             ("refund_key", refund_key),
         ];
         let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut idempotency_key = refund_key.to_owned();
+        if planted::is(Defect::RefundKeyPerTry) {
+            idempotency_key.push_str(&self.entropy.ulid(now).to_string());
+        }
         let new = &NewRefund {
             payment_ref,
             amount: refund.amount,
             metadata: BTreeMap::from(metadata),
-            idempotency_key: refund_key,
+            idempotency_key: &idempotency_key,
         };
         let answer = self
             .ask(now, |key| async move {
@@ -144,6 +150,10 @@ impl Cashier {
                 count(Self::NAME, "refund_refused", 1);
                 let code = refusal.code.unwrap_or(refusal.kind);
                 tracing::error!(payment.id = %payment_ref, code, "A refund of `{payment_ref}` was refused");
+                Command::Refused { key, code }
+            }
+            Answer::Unknown(_) if planted::is(Defect::RefundTimeoutRefused) => {
+                let code = "timeout".to_owned();
                 Command::Refused { key, code }
             }
             Answer::Unknown(doubt) => {

@@ -8,6 +8,7 @@ use paidonce_core::booking::{Booking, Command, OpenedSession, Rejection, Session
 use paidonce_core::booking_step::Origin;
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::local_time::human;
+use paidonce_core::planted::{self, Defect};
 use provider::{Answer, NewSession, Reason, Refusal, Secret};
 
 use crate::Cashier;
@@ -55,6 +56,10 @@ impl Cashier {
             Ok(booking) => booking,
             Err(notice) => return Ok(self.notice(notice)),
         };
+        let mut idempotency_key = format!("deposit:{}:{}", booking.booking_id, session.attempt);
+        if planted::is(Defect::SessionKeyPerTry) {
+            idempotency_key.push_str(&self.entropy.ulid(now).to_string());
+        }
         let description = self.description(&booking);
         let success_url = self.success_url(request);
         let new = &NewSession {
@@ -65,7 +70,7 @@ impl Cashier {
             success_url: &success_url,
             cancel_url: None,
             metadata: BTreeMap::new(),
-            idempotency_key: &format!("deposit:{}:{}", booking.booking_id, session.attempt),
+            idempotency_key: &idempotency_key,
         };
         let answer = self
             .ask(now, |key| async move {

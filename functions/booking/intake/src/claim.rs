@@ -7,6 +7,7 @@ use paidonce_core::booking::{Booking, State};
 use paidonce_core::holds::{HoldRow, HoldTables, Scope as HoldScope, Token, digest};
 use paidonce_core::idempotency::{Admission, IdempotencyRow, Scope, admit};
 use paidonce_core::local_time::stamp;
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::{Found, Item, Row, Step, from_item, read};
 use serde_json::Value;
 
@@ -98,10 +99,13 @@ impl Intake {
             let token = scope.any(self.entropy.ulid(now).random());
             (scope, token)
         };
-        let (command, key, request_hash) = match key {
+        let (command, mut key, request_hash) = match key {
             Some(key) => (COMMAND, key.to_owned(), request_hash.to_owned()),
             None => (NATURAL, natural_key(wish), String::new()),
         };
+        if planted::is(Defect::RepeatBooksTwice) {
+            key.push_str(&self.entropy.ulid(now).to_string());
+        }
         Claim {
             key: Key {
                 caller,

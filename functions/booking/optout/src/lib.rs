@@ -11,6 +11,7 @@ use lambda_kit::{ConfigError, Entropy, Failure, Function, SecretCache, Setup, co
 use paidonce_core::audit::Audit;
 use paidonce_core::optout::{OptoutRow, Wish, hidden, subject, wish};
 use paidonce_core::phone::Phone;
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::{Step, Written, write};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -83,7 +84,8 @@ impl Optout {
         // The parser's own words repeat what it read.
         let sms: InboundSms = serde_json::from_str(&notification.message)
             .map_err(|_| "the notification is not an inbound text")?;
-        let Some(wish) = wish(&sms.message_body) else {
+        let is_heard = |wish: &Wish| !planted::is(Defect::StopIgnored) || *wish == Wish::Start;
+        let Some(wish) = wish(&sms.message_body).filter(is_heard) else {
             count(Self::NAME, "inbound_other", 1);
             return Ok(());
         };

@@ -16,6 +16,7 @@ use paidonce_core::booking::{Booking, Command, Rejection, State};
 use paidonce_core::booking_step::{Origin, Tables};
 use paidonce_core::carry_out::{Done, Order};
 use paidonce_core::due::{DueWork, work_off};
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::read;
 use serde_json::{Value, json};
 
@@ -62,9 +63,14 @@ impl ReleaseSweep {
     /// Releases the booking if its deadline has passed, else reminds if that is due.
     async fn look_at(&self, booking_id: String, now: DateTime<Utc>) -> Result<(), Failure> {
         let table = &self.tables.bookings;
-        let Some(booking) = read::<Booking>(&self.dynamodb, table, &booking_id).await? else {
+        let Some(mut booking) = read::<Booking>(&self.dynamodb, table, &booking_id).await? else {
             return Ok(());
         };
+        if planted::is(Defect::IndexIsTruth) && booking.reminded_at.is_some() {
+            // As the index has it: one that waits for its deposit, and is due.
+            booking.state = State::Pending;
+            booking.deposit_deadline = booking.deposit_deadline.min(now);
+        }
         match self
             .order(booking, Command::Release, "release", now)
             .await?

@@ -6,6 +6,7 @@ use lambda_kit::Failure;
 use paidonce_core::dunning::mail::{MailJob, MailKind, MailState, claimed_facts};
 use paidonce_core::dunning::seen::{Seen, mail_of_day_key};
 use paidonce_core::dunning::{Carried, Command, Dunning, Rejection};
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::{Found, Row, Step, from_item, read};
 
 use crate::Mailer;
@@ -98,6 +99,7 @@ impl Mailer {
 /// The row of the one mail that a customer gets on a day; nothing where there is no such limit.
 fn mail_of_day(row: &Dunning, job: &MailJob, kind: MailKind, now: DateTime<Utc>) -> Option<Seen> {
     let is_limited = kind.is_dunning() && row.terms.one_mail_per_day;
+    let is_limited = is_limited && !planted::is(Defect::TwoMailsADay);
     let day = now.with_timezone(&row.terms.zone).date_naive();
     is_limited.then(|| {
         let key = mail_of_day_key(&row.customer_id, day);

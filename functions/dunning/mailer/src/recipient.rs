@@ -4,6 +4,7 @@ use lambda_kit::Failure;
 use paidonce_core::dunning::Dunning;
 use paidonce_core::dunning::mail::MailKind;
 use paidonce_core::dunning::suppression::{Suppressed, suppression_key};
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::read;
 
 use crate::Mailer;
@@ -21,7 +22,7 @@ impl Mailer {
         for address in [&row.email, &row.second_email].into_iter().flatten() {
             let key = suppression_key(address);
             let suppressed = read::<Suppressed>(&self.dynamodb, &self.suppression_table, &key);
-            if suppressed.await?.is_none() {
+            if suppressed.await?.is_none() || planted::is(Defect::SuppressionIgnored) {
                 return Ok(Some(address.as_str().to_owned()));
             }
         }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use lambda_kit::{Failure, Function, count};
 use paidonce_core::dunning::{Attempt, Carried, Command, Dunning, Outcome};
+use paidonce_core::planted::{self, Defect};
 use provider::{Answer, PayInvoice, PayOutcome};
 
 use crate::Retrier;
@@ -85,10 +86,14 @@ impl Retrier {
     }
 
     async fn pay(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<PayOutcome, Failure> {
+        let mut idempotency_key = attempt.key.clone();
+        if planted::is(Defect::ChargeKeyPerTry) {
+            idempotency_key.push_str(&self.entropy.ulid(now).to_string());
+        }
         let payment = &PayInvoice {
             invoice_id: &attempt.invoice_id,
             payment_method: attempt.payment_method.as_deref(),
-            idempotency_key: &attempt.key,
+            idempotency_key: &idempotency_key,
         };
         let call = |key| async move { self.provider.pay_invoice(&key, payment).await };
         Ok(PayOutcome::of(self.ask(now, call).await?))
@@ -122,6 +127,9 @@ impl Retrier {
                 tracing::error!(invoice.id = %invoice_id, "The provider's key may not charge `{invoice_id}`");
                 count(Self::NAME, "retrier_failures", 1);
                 Outcome::NotTried
+            }
+            PayOutcome::Unknown(_) if planted::is(Defect::ChargeTimeoutDeclined) => {
+                Outcome::Declined(Box::default())
             }
             PayOutcome::Unknown(doubt) => {
                 tracing::warn!(invoice.id = %invoice_id, ?doubt, "The charge of `{invoice_id}` was not answered");

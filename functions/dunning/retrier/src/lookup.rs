@@ -8,6 +8,7 @@ use lambda_kit::Failure;
 use paidonce_core::dunning::budget::PastCharge;
 use paidonce_core::dunning::{CardSeen, Dunning, Errand, InvoiceStatus, Sight};
 use paidonce_core::money::Money;
+use paidonce_core::planted::{self, Defect};
 use provider::{Answer, PaymentMethod, Secret, Subscription, SubscriptionStatus};
 
 use crate::Retrier;
@@ -81,10 +82,11 @@ impl Retrier {
         let Some(subscription) = subscription else {
             return Err("the provider does not know the subscription of its invoice".into());
         };
-        if !matches!(sight.status, InvoiceStatus::Draft | InvoiceStatus::Open) {
+        let is_over = !matches!(sight.status, InvoiceStatus::Draft | InvoiceStatus::Open);
+        if is_over && !planted::is(Defect::PaidChargedAgain) {
             return Ok(Seen::Invoice(Box::new(sight)));
         }
-        if has_ended(&subscription) {
+        if has_ended(&subscription) && !planted::is(Defect::CancelledCharged) {
             return Ok(Seen::Cancelled);
         }
         let charged = row.new_card.clone().or(own_card);

@@ -17,6 +17,7 @@ use paidonce_core::dunning::{
     TidyJob, schedule_name,
 };
 use paidonce_core::outbox::Envelope;
+use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::read;
 use serde_json::Value;
 
@@ -110,6 +111,9 @@ impl Scheduler {
 
     /// Deletes schedules that are no longer wanted.
     async fn tidy(&self, job: &TidyJob) -> Result<(), Failure> {
+        if planted::is(Defect::ScheduleLeft) {
+            return Ok(());
+        }
         let id = &job.subscription_id;
         let row = read::<Dunning>(&self.dynamodb, &self.tables.dunning, id).await?;
         let current = row.and_then(|row| row.plan);

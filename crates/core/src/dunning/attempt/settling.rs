@@ -14,6 +14,7 @@ use crate::dunning::sight::{FailureSeen, Sight, ended, judge};
 use crate::dunning::{
     Access, Attempt, CaseReason, Dunning, LogEvent, Rejection, Status, Transition, access, cards,
 };
+use crate::planted::{self, Defect};
 
 /// It stays open, and is looked for again at the next time. That is no answer of the provider's.
 pub(in crate::dunning) fn look_failed(
@@ -237,7 +238,8 @@ pub(super) fn use_up_step(to: &mut Transition, invoice_id: &str, now: DateTime<U
     };
     debt.steps_used += 1;
     debt.stepped_at = Some(now);
-    if debt.steps_used < max || debt.exhausted {
+    let has_dates = debt.steps_used < max && !planted::is(Defect::CutAtFirstDecline);
+    if has_dates || debt.exhausted {
         return;
     }
     debt.exhausted = true;
