@@ -17,6 +17,7 @@ use crate::functions::Deployed;
 use crate::iam::Access;
 use crate::messages::{Happening, Message};
 use crate::meter::{Denied, Meter};
+use crate::mischief::Mischief;
 use crate::neighbour::Neighbour;
 use crate::queue::QueueMessage;
 use crate::services::{self, MailAccount, Script};
@@ -47,6 +48,7 @@ pub(crate) struct Cloud {
     pub(crate) refused_phones: Mutex<BTreeSet<String>>,
     pub(crate) mail_account: Mutex<MailAccount>,
     pub(crate) dice: Dice,
+    pub(crate) mischief: Mischief,
     pub(crate) invocations: AtomicU64,
 }
 

@@ -50,11 +50,13 @@ mod faults;
 mod filter;
 mod functions;
 mod iam;
+mod in_part;
 mod invocation;
 mod invoke;
 mod mails;
 mod messages;
 mod meter;
+mod mischief;
 mod neighbour;
 mod objects;
 mod observe;
@@ -63,6 +65,7 @@ mod planned;
 mod pump;
 mod queue;
 mod rest;
+mod roll;
 mod router;
 mod schedule;
 mod services;
@@ -83,7 +86,7 @@ use serde_json::{Value, json};
 pub use clock::Clock;
 pub use disorder::Disorder;
 pub use error::{CloudError, InvokeError};
-pub use faults::{FaultKind, FaultRule, Faults, RandomFaults};
+pub use faults::{FaultKind, FaultRule, Faults, RandomFaults, Struck};
 pub use messages::{Happening, Mail, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
@@ -242,6 +245,12 @@ impl LocalCloud {
     /// The plan of faults.
     pub fn faults(&self) -> &Faults {
         &self.0.faults
+    }
+
+    /// How many requests are still on their way and how many invocations are paused; each is due at
+    /// its instant.
+    pub fn unfinished(&self) -> usize {
+        self.0.mischief.len()
     }
 
     /// A DynamoDB client that may do everything and is not counted.

@@ -1,5 +1,6 @@
 //! The cloud from outside: small functions, real SDK clients, time that only moves when told.
 
+mod calls_gone_wrong;
 mod delivery;
 mod faults;
 mod mails;
