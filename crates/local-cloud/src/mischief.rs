@@ -1,31 +1,68 @@
-//! What waits to go on: requests that arrive late, and invocations that are paused.
+//! What waits to go on: requests that arrive late, invocations that are paused, deliveries that come
+//! once more, schedules that fire though they are gone.
 //!
 //! It is in memory only: a process that ends takes it along, as a network and a machine would.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 use crate::invoke::Work;
+use crate::template::Schedule;
 use crate::trip::LateCall;
 
-/// What waits, of both kinds.
+/// What waits, of each kind.
 #[derive(Default)]
 pub(crate) struct Mischief {
     pub(crate) late_calls: Waiting<LateCall>,
     pub(crate) paused: Waiting<Work>,
+    pub(crate) redeliveries: Waiting<Redelivery>,
+    /// Schedules by their keys.
+    pub(crate) firings: Waiting<(String, Schedule)>,
+    /// Firings that were put off, by the schedule's key and when they are due now.
+    pub(crate) put_off: Mutex<BTreeSet<(String, DateTime<Utc>)>>,
+}
+
+/// What was handled well and comes again.
+pub(crate) struct Redelivery {
+    pub(crate) function: String,
+    pub(crate) event: Value,
 }
 
 impl Mischief {
     /// How much waits.
     pub(crate) fn len(&self) -> usize {
-        self.late_calls.items().len() + self.paused.items().len()
+        self.late_calls.items().len()
+            + self.paused.items().len()
+            + self.redeliveries.items().len()
+            + self.firings.items().len()
     }
 
     /// When the next of it goes on.
     pub(crate) fn due_at(&self) -> Option<DateTime<Utc>> {
-        let instants = [self.late_calls.due_at(), self.paused.due_at()];
+        let instants = [
+            self.late_calls.due_at(),
+            self.paused.due_at(),
+            self.redeliveries.due_at(),
+            self.firings.due_at(),
+        ];
         instants.into_iter().flatten().min()
+    }
+
+    /// Notes that the firing of a schedule is put off until `at`.
+    pub(crate) fn put_off(&self, key: &str, at: DateTime<Utc>) {
+        self.all_put_off().insert((key.to_owned(), at));
+    }
+
+    /// Whether the firing that is due at `at` was put off before.
+    pub(crate) fn was_put_off(&self, key: &str, at: DateTime<Utc>) -> bool {
+        self.all_put_off().remove(&(key.to_owned(), at))
+    }
+
+    fn all_put_off(&self) -> MutexGuard<'_, BTreeSet<(String, DateTime<Utc>)>> {
+        self.put_off.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -74,6 +74,7 @@ impl Month {
             seed,
             duplicates_per_mille: 150,
             shuffle: true,
+            ..Disorder::default()
         }));
         let mischief = json!({"rules": [
             {"duplicates": 1, "reorder": true, "new_id": true},

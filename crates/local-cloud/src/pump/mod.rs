@@ -78,7 +78,7 @@ enum Source<'a> {
 
 /// Gives every source one turn.
 async fn round(cloud: &Arc<Cloud>, settled: &mut Settled) {
-    afterwards::go_on(cloud).await;
+    afterwards::go_on(cloud, settled).await;
     let streams = cloud.stack.stream_mappings.iter().map(Source::Stream);
     let queues = cloud.stack.queue_mappings.iter().map(Source::Queue);
     let mut sources: Vec<Source<'_>> = streams.chain(queues).collect();

@@ -2,6 +2,7 @@
 
 mod calls_gone_wrong;
 mod delivery;
+mod disorderly;
 mod faults;
 mod mails;
 mod neighbours;
