@@ -94,7 +94,7 @@ pub use objects::Object;
 pub use open::Options;
 pub use planned::Planned;
 pub use pump::Settled;
-pub use services::{MailAccount, MailFate, ModelAnswer};
+pub use services::{IndexLag, MailAccount, MailFate, ModelAnswer};
 
 use cloud::Cloud;
 use functions::Deployed;
@@ -324,6 +324,15 @@ impl LocalCloud {
             .ttl_lag
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = lag;
+    }
+
+    /// Lets global secondary indexes be behind their tables from now on, for functions that query or
+    /// scan them; `None` ends it at once.
+    ///
+    /// # Errors
+    /// The second database that this needs can't be made.
+    pub fn set_index_lag(&self, lag: Option<IndexLag>) -> Result<(), CloudError> {
+        self.0.mischief.indexes.set(&self.0, lag)
     }
 
     /// Fires each `rate(…)` of the template once in this time at most, from now on: months of virtual

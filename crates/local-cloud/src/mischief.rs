@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::invoke::Work;
+use crate::services::index_lag::Indexes;
 use crate::template::Schedule;
 use crate::trip::LateCall;
 
@@ -19,6 +20,7 @@ pub(crate) struct Mischief {
     pub(crate) late_calls: Waiting<LateCall>,
     pub(crate) paused: Waiting<Work>,
     pub(crate) redeliveries: Waiting<Redelivery>,
+    pub(crate) indexes: Indexes,
     /// Schedules by their keys.
     pub(crate) firings: Waiting<(String, Schedule)>,
     /// Firings that were put off, by the schedule's key and when they are due now.

@@ -10,6 +10,11 @@ use crate::wire::{Answer, AwsRequest};
 
 /// Performs a data operation.
 pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
+    perform_on(&cloud.database, request)
+}
+
+/// Performs a data operation on one database or another.
+pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
     let mut body = request.body.clone();
     let metered = body
         .get("ReturnConsumedCapacity")
@@ -17,7 +22,7 @@ pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
     if metered && let Some(object) = body.as_object_mut() {
         object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
     }
-    match call(&cloud.database, &request.operation, &body) {
+    match call(database, &request.operation, &body) {
         Ok(mut answer) => {
             let units = units_of(&answer["ConsumedCapacity"]);
             if metered && let Some(object) = answer.as_object_mut() {

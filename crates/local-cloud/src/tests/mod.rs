@@ -4,6 +4,7 @@ mod calls_gone_wrong;
 mod delivery;
 mod disorderly;
 mod faults;
+mod index_lag;
 mod mails;
 mod neighbours;
 mod objects;
