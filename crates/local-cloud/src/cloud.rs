@@ -11,12 +11,13 @@ use sha2::{Digest, Sha256};
 use tokio::sync::broadcast;
 
 use crate::clock::Clock;
-use crate::disorder::Dice;
+use crate::disorder::{Dice, Disorder};
 use crate::faults::Faults;
 use crate::functions::Deployed;
 use crate::iam::Access;
 use crate::messages::{Happening, Message};
 use crate::meter::{Denied, Meter};
+use crate::mischief::Mischief;
 use crate::neighbour::Neighbour;
 use crate::pump::Writes;
 use crate::queue::QueueMessage;
@@ -48,6 +49,7 @@ pub(crate) struct Cloud {
     pub(crate) refused_phones: Mutex<BTreeSet<String>>,
     pub(crate) mail_account: Mutex<MailAccount>,
     pub(crate) dice: Dice,
+    pub(crate) mischief: Mischief,
     pub(crate) invocations: AtomicU64,
     pub(crate) writes: Writes,
 }
@@ -157,7 +159,9 @@ impl Cloud {
         let (received, forgotten) = self.store.change(|state| {
             let own = state.queues.entry(queue.to_owned()).or_default();
             let forgotten = own.expire(Duration::seconds(spec.retention_seconds), now);
-            self.dice.shuffle(&mut own.messages);
+            if self.dice.shuffle(&mut own.messages) {
+                self.faults.count("reordered_queue");
+            }
             let received = own.receive(count, visibility, max, now);
             if let Some(redrive) = redrive {
                 let target = state
@@ -237,12 +241,19 @@ impl Cloud {
 
     /// Queues an asynchronous invocation.
     pub(crate) fn invoke_later(&self, function: &str, event: Value) {
+        let spec = self.stack.functions.get(function);
+        let age = spec.map_or(0, |spec| spec.async_age_max_seconds);
+        let rate = |disorder: &Disorder| disorder.delay_per_mille;
+        let late_by = self.dice.delay(rate, Duration::seconds(age / 2));
+        if late_by.is_some() {
+            self.faults.count("delayed_invocation");
+        }
         let pending = PendingInvocation {
             id: self.new_id("invocation"),
             function: function.to_owned(),
             event,
             queued_at: self.clock.now(),
-            due_at: self.clock.now(),
+            due_at: self.clock.now() + late_by.unwrap_or_default(),
             failures: 0,
         };
         self.store.change(|state| state.pending.push(pending));

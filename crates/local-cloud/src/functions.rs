@@ -69,11 +69,9 @@ impl Deployed {
         Ok(made)
     }
 
-    /// Throws the warm instance away, as when its process died.
-    pub(crate) fn throw_away(&self) {
-        self.instance
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .warm = None;
+    /// Gives an instance to nobody any more, as when its process died.
+    pub(crate) fn throw_away(&self, instance: &Arc<dyn Handler>) {
+        let mut known = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        known.warm.take_if(|warm| Arc::ptr_eq(warm, instance));
     }
 }

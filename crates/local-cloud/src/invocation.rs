@@ -1,12 +1,15 @@
-//! One invocation of one function: its number, how it may end early, and which of its calls fly.
+//! One invocation of one function: its number, how it may end early or be paused, and which of its
+//! calls fly.
 //!
 //! Handlers do not spawn, so a task-local tells which invocation a call belongs to.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_smithy_async::rt::sleep::{AsyncSleep, Sleep};
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 
 tokio::task_local! {
@@ -16,8 +19,9 @@ tokio::task_local! {
 #[derive(Debug)]
 pub(crate) struct Invocation {
     pub(crate) number: u64,
-    ending: Mutex<Option<Ending>>,
-    ended: Notify,
+    interruption: Mutex<Option<Interruption>>,
+    interrupted: Notify,
+    gone_on: Notify,
     timeline: watch::Sender<Timeline>,
 }
 
@@ -38,12 +42,48 @@ pub(crate) enum Ending {
     TimeOut,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Interruption {
+    End(Ending),
+    Pause(DateTime<Utc>),
+}
+
+/// An invocation with the handler that it runs.
+pub(crate) struct Running<T> {
+    invocation: Arc<Invocation>,
+    handler: BoxFuture<'static, T>,
+}
+
+/// How far a handler came.
+pub(crate) enum Step<T> {
+    Answered(T),
+    Ended(Ending),
+    Paused(Running<T>, DateTime<Utc>),
+}
+
+impl<T> Running<T> {
+    /// Begins, or goes on after a pause, until there is an answer or an interruption.
+    pub(crate) async fn go_on(mut self) -> Step<T> {
+        self.invocation.gone_on.notify_waiters();
+        let interruption = tokio::select! {
+            biased;
+            interruption = self.invocation.next_interruption() => interruption,
+            output = &mut self.handler => return Step::Answered(output),
+        };
+        match interruption {
+            Interruption::End(how) => Step::Ended(how),
+            Interruption::Pause(until) => Step::Paused(self, until),
+        }
+    }
+}
+
 impl Invocation {
     pub(crate) fn new(number: u64) -> Arc<Self> {
         Arc::new(Self {
             number,
-            ending: Mutex::new(None),
-            ended: Notify::new(),
+            interruption: Mutex::new(None),
+            interrupted: Notify::new(),
+            gone_on: Notify::new(),
             timeline: watch::Sender::default(),
         })
     }
@@ -53,30 +93,51 @@ impl Invocation {
         CURRENT.try_with(Arc::clone).ok()
     }
 
-    /// Runs `handler` as this invocation.
-    pub(crate) async fn run<F: Future>(self: Arc<Self>, handler: F) -> Result<F::Output, Ending> {
-        let this = Arc::clone(&self);
-        tokio::select! {
-            biased;
-            ending = this.early_end() => Err(ending),
-            output = CURRENT.scope(self, handler) => Ok(output),
+    /// Makes `handler` the work of this invocation. It begins when it goes on.
+    pub(crate) fn start<T>(
+        self: Arc<Self>,
+        handler: impl Future<Output = T> + Send + 'static,
+    ) -> Running<T> {
+        Running {
+            handler: Box::pin(CURRENT.scope(Arc::clone(&self), handler)),
+            invocation: self,
         }
     }
 
     /// Ends the invocation: its handler is dropped at its next await.
     pub(crate) fn end(&self, how: Ending) {
-        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
-        self.ended.notify_one();
+        self.interrupt(Interruption::End(how));
     }
 
-    async fn early_end(&self) -> Ending {
-        loop {
-            let ending = *self.ending.lock().unwrap_or_else(PoisonError::into_inner);
-            match ending {
-                Some(ending) => return ending,
-                None => self.ended.notified().await,
-            }
+    /// Stops the whole handler at its next await, and returns when it goes on.
+    pub(crate) async fn pause(&self, until: DateTime<Utc>) {
+        self.interrupt(Interruption::Pause(until));
+        self.gone_on.notified().await;
+    }
+
+    fn interrupt(&self, how: Interruption) {
+        let mut interruption = self.lock();
+        // What has died sleeps no more.
+        if !matches!(*interruption, Some(Interruption::End(_))) {
+            *interruption = Some(how);
         }
+        drop(interruption);
+        self.interrupted.notify_one();
+    }
+
+    async fn next_interruption(&self) -> Interruption {
+        loop {
+            if let Some(interruption) = self.lock().take() {
+                return interruption;
+            }
+            self.interrupted.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Interruption>> {
+        self.interruption
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Marks a call as on its way until the guard is dropped.
@@ -165,20 +226,51 @@ impl Drop for Sleeper {
 mod tests {
     use super::*;
 
+    async fn run<T>(handler: impl Future<Output = T> + Send + 'static) -> Result<T, Ending> {
+        match Invocation::new(1).start(handler).go_on().await {
+            Step::Answered(output) => Ok(output),
+            Step::Ended(ending) => Err(ending),
+            Step::Paused(..) => panic!("it was not to be paused"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_paused_handler_goes_on_from_where_it_stopped() {
+        let until = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let invocation = Invocation::new(1);
+        let work = Arc::clone(&invocation);
+        let handler = async move {
+            let beside = async {
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                Invocation::current().map(|current| current.number)
+            };
+            let paused = || work.pause(until);
+            futures::join!(paused(), paused(), beside).2
+        };
+        let Step::Paused(running, at) = invocation.start(handler).go_on().await else {
+            panic!("it was to be paused");
+        };
+        assert_eq!(at, until);
+        let Step::Answered(number) = running.go_on().await else {
+            panic!("it was to answer");
+        };
+        assert_eq!(number, Some(1));
+    }
+
     #[tokio::test]
     async fn an_ended_invocation_drops_its_handler() {
-        let invocation = Invocation::new(1);
         let handler = async {
             let current = Invocation::current().unwrap();
             current.end(Ending::Crash);
             std::future::pending::<()>().await;
         };
-        assert_eq!(invocation.run(handler).await, Err(Ending::Crash));
+        assert_eq!(run(handler).await, Err(Ending::Crash));
     }
 
     #[tokio::test]
     async fn a_sleep_lasts_as_long_as_a_call_is_in_flight() {
-        let invocation = Invocation::new(1);
         let handler = async {
             let current = Invocation::current().unwrap();
             VirtualSleep.sleep(Duration::from_secs(3)).await;
@@ -192,13 +284,13 @@ mod tests {
             drop(call);
             sleep.await;
         };
-        assert_eq!(invocation.run(handler).await, Ok(()));
+        assert_eq!(run(handler).await, Ok(()));
     }
 
     #[tokio::test]
     async fn of_two_sleeps_the_shorter_ends_first() {
         let sleep = |seconds| VirtualSleep.sleep(Duration::from_secs(seconds));
-        let handler = async {
+        let handler = async move {
             tokio::select! {
                 biased;
                 () = sleep(9) => panic!("the longer sleep ended first"),
@@ -206,6 +298,6 @@ mod tests {
             }
             sleep(60).await;
         };
-        assert_eq!(Invocation::new(1).run(handler).await, Ok(()));
+        assert_eq!(run(handler).await, Ok(()));
     }
 }

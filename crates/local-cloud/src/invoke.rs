@@ -12,16 +12,29 @@ use aws_smithy_types::retry::RetryConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
 use futures::FutureExt;
-use lambda_kit::{Entropy, Environment, FUNCTION_NAME, Setup};
+use lambda_kit::{Entropy, Environment, FUNCTION_NAME, Failure, Setup};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::cloud::Cloud;
 use crate::error::InvokeError;
-use crate::invocation::{Ending, Invocation, VirtualSleep};
+use crate::functions::{Deployed, Handler};
+use crate::invocation::{Ending, Invocation, Running, Step, VirtualSleep};
 use crate::messages::Happening;
 use crate::router::Router;
 use crate::template::REGION;
+
+/// An invocation that is being worked on, or is paused.
+pub(crate) struct Work {
+    function: String,
+    number: u64,
+    deployed: Arc<Deployed>,
+    instance: Arc<dyn Handler>,
+    running: Running<Handled>,
+}
+
+/// What a handler answers, or the panic that it ended in.
+type Handled = Result<Result<Value, Failure>, Box<dyn std::any::Any + Send>>;
 
 impl Cloud {
     /// Invokes a function and waits for its answer.
@@ -72,26 +85,69 @@ impl Cloud {
             .get(function)
             .cloned();
         let deployed = deployed.ok_or_else(|| InvokeError::NotInstalled(function.to_owned()))?;
-        let handler = deployed
+        let instance = deployed
             .instance(|made| self.setup(function, made))
             .map_err(|error| InvokeError::Init {
                 function: function.to_owned(),
                 problem: error.to_string(),
             })?;
-        let handling =
-            std::panic::AssertUnwindSafe(handler.handle(event, self.clock.now())).catch_unwind();
-        match Invocation::new(number).run(handling).await {
-            Ok(Ok(Ok(answer))) => Ok(answer),
-            Ok(Ok(Err(failure))) => Err(InvokeError::Failed(chain(failure.as_ref()))),
-            Ok(Err(panic)) => Err(InvokeError::Panicked(panic_text(panic.as_ref()))),
-            Err(ending) => {
-                deployed.throw_away();
+        let handler = Arc::clone(&instance).handle(event, self.clock.now());
+        let handling = std::panic::AssertUnwindSafe(handler).catch_unwind();
+        let work = Work {
+            function: function.to_owned(),
+            number,
+            deployed,
+            instance,
+            running: Invocation::new(number).start(handling),
+        };
+        self.go_on(work).await
+    }
+
+    /// Runs the handler until it answers, dies or is paused.
+    async fn go_on(&self, work: Work) -> Result<Value, InvokeError> {
+        let (deployed, instance) = (work.deployed, work.instance);
+        match work.running.go_on().await {
+            Step::Answered(Ok(Ok(answer))) => Ok(answer),
+            Step::Answered(Ok(Err(failure))) => Err(InvokeError::Failed(chain(failure.as_ref()))),
+            Step::Answered(Err(panic)) => Err(InvokeError::Panicked(panic_text(panic.as_ref()))),
+            Step::Ended(ending) => {
+                deployed.throw_away(&instance);
                 Err(match ending {
                     Ending::Crash => InvokeError::Crashed,
                     Ending::TimeOut => InvokeError::TimedOut,
                 })
             }
+            Step::Paused(running, until) => {
+                // It lives on, but nobody else gets it.
+                deployed.throw_away(&instance);
+                let work = Work {
+                    running,
+                    deployed,
+                    instance,
+                    ..work
+                };
+                self.mischief.paused.put(until, work);
+                Err(InvokeError::TimedOut)
+            }
         }
+    }
+
+    /// Lets a paused invocation go on. Whoever waited for its answer has given it up.
+    pub(crate) async fn wake(&self, work: Work) {
+        let (function, invocation) = (work.function.clone(), work.number);
+        let at = self.clock.now();
+        self.tell(Happening::InvocationStarted {
+            at,
+            function: function.clone(),
+            invocation,
+        });
+        let result = self.go_on(work).await;
+        self.tell(Happening::InvocationEnded {
+            at,
+            function,
+            invocation,
+            problem: result.err().map(|error| error.to_string()),
+        });
     }
 
     /// What the `made`th instance of a function is made from.

@@ -50,11 +50,13 @@ mod faults;
 mod filter;
 mod functions;
 mod iam;
+mod in_part;
 mod invocation;
 mod invoke;
 mod mails;
 mod messages;
 mod meter;
+mod mischief;
 mod neighbour;
 mod objects;
 mod observe;
@@ -63,6 +65,7 @@ mod planned;
 mod pump;
 mod queue;
 mod rest;
+mod roll;
 mod router;
 mod schedule;
 mod services;
@@ -83,7 +86,7 @@ use serde_json::{Value, json};
 pub use clock::Clock;
 pub use disorder::Disorder;
 pub use error::{CloudError, InvokeError};
-pub use faults::{FaultKind, FaultRule, Faults, RandomFaults};
+pub use faults::{FaultKind, FaultRule, Faults, RandomFaults, Struck};
 pub use messages::{Happening, Mail, Message};
 pub use meter::{Call, Denied};
 pub use neighbour::{Delivery, Neighbour};
@@ -91,7 +94,7 @@ pub use objects::Object;
 pub use open::Options;
 pub use planned::Planned;
 pub use pump::Settled;
-pub use services::{MailAccount, MailFate, ModelAnswer};
+pub use services::{IndexLag, MailAccount, MailFate, ModelAnswer};
 
 use cloud::Cloud;
 use functions::Deployed;
@@ -244,6 +247,12 @@ impl LocalCloud {
         &self.0.faults
     }
 
+    /// How many requests are still on their way and how many invocations are paused; each is due at
+    /// its instant.
+    pub fn unfinished(&self) -> usize {
+        self.0.mischief.len()
+    }
+
     /// A DynamoDB client that may do everything and is not counted.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         aws_sdk_dynamodb::Client::new(&self.operator())
@@ -315,6 +324,15 @@ impl LocalCloud {
             .ttl_lag
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = lag;
+    }
+
+    /// Lets global secondary indexes be behind their tables from now on, for functions that query or
+    /// scan them; `None` ends it at once.
+    ///
+    /// # Errors
+    /// The second database that this needs can't be made.
+    pub fn set_index_lag(&self, lag: Option<IndexLag>) -> Result<(), CloudError> {
+        self.0.mischief.indexes.set(&self.0, lag)
     }
 
     /// Fires each `rate(…)` of the template once in this time at most, from now on: months of virtual

@@ -16,6 +16,7 @@ use crate::disorder::Dice;
 use crate::error::CloudError;
 use crate::faults::Faults;
 use crate::meter::Meter;
+use crate::mischief::Mischief;
 use crate::pump::Writes;
 use crate::services::{Script, dynamodb, made_up};
 use crate::store::{Secret, SecretVersion, Store};
@@ -70,6 +71,7 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         refused_phones: Mutex::default(),
         mail_account: Mutex::default(),
         dice: Dice::default(),
+        mischief: Mischief::default(),
         invocations: AtomicU64::new(0),
         writes: Writes::default(),
     };

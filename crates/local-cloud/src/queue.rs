@@ -72,10 +72,10 @@ impl QueueState {
         received
     }
 
-    /// Makes a received message visible again, as if it had never been received.
-    pub(crate) fn show(&mut self, id: &str, now: DateTime<Utc>) {
+    /// Makes a received message visible again at `at`, as if it had never been received.
+    pub(crate) fn show(&mut self, id: &str, at: DateTime<Utc>) {
         for message in self.messages.iter_mut().filter(|message| message.id == id) {
-            message.visible_at = now;
+            message.visible_at = at;
             message.receive_count = message.receive_count.saturating_sub(1);
         }
     }

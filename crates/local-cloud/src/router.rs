@@ -88,17 +88,19 @@ impl HttpConnector for Router {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let invocation = Invocation::current();
         let in_flight = invocation.as_ref().map(Invocation::call_in_flight);
-        let cloud = self.keep.clone().or_else(|| self.cloud.upgrade());
+        let (kept, cloud) = (self.keep.clone(), Weak::clone(&self.cloud));
         let function = self.function.clone();
         let policy = self.policy.clone();
         HttpConnectorFuture::new(async move {
             let _in_flight = in_flight;
-            let cloud =
-                cloud.ok_or_else(|| ConnectorError::io("the local cloud is gone".into()))?;
             let request = whole(request).await?;
-            let outgoing = Outgoing::read(&cloud, request)?;
             // Racing handlers take turns at every call.
             tokio::task::yield_now().await;
+            // Only now: a handler that is paused meanwhile must not keep the cloud that keeps it.
+            let cloud = kept.or_else(|| cloud.upgrade());
+            let cloud =
+                cloud.ok_or_else(|| ConnectorError::io("the local cloud is gone".into()))?;
+            let outgoing = Outgoing::read(&cloud, request)?;
             let trip = Trip {
                 cloud,
                 function,
@@ -111,6 +113,7 @@ impl HttpConnector for Router {
 }
 
 /// A call whose addressee is known.
+#[derive(Clone)]
 pub(crate) enum Outgoing {
     Aws(AwsRequest),
     Neighbour {

@@ -1,4 +1,4 @@
-//! One call on its way: the fault plan, the caller's role, the addressee, the meter.
+//! One call on its way: the faults, the caller's role, the addressee, the meter.
 
 use std::sync::Arc;
 
@@ -6,12 +6,15 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
+use chrono::Duration;
 
 use crate::cloud::Cloud;
 use crate::door;
 use crate::faults::FaultKind;
+use crate::in_part;
 use crate::invocation::{Ending, Invocation};
 use crate::meter::Call;
+use crate::roll;
 use crate::router::Outgoing;
 use crate::services;
 use crate::wire::{Answer, AwsRequest};
@@ -24,6 +27,18 @@ struct Outcome {
     units: Option<f64>,
 }
 
+/// A late request arrives within this time.
+const LATE_MAX: Duration = Duration::minutes(10);
+/// A paused invocation goes on within this time, the longest that Lambda runs one.
+const PAUSE_MAX: Duration = Duration::minutes(15);
+
+/// A request that is still on its way when its caller has given it up.
+pub(crate) struct LateCall {
+    function: Option<Arc<str>>,
+    invocation: Option<Arc<Invocation>>,
+    outgoing: Outgoing,
+}
+
 /// A call on its way.
 pub(crate) struct Trip {
     pub(crate) cloud: Arc<Cloud>,
@@ -34,28 +49,83 @@ pub(crate) struct Trip {
 }
 
 impl Trip {
-    /// Makes the call, or what the fault plan makes of it.
-    pub(crate) async fn make(&self, outgoing: &Outgoing) -> Result<HttpResponse, ConnectorError> {
+    /// Makes the call, or what the faults make of it.
+    pub(crate) async fn make(self, outgoing: &Outgoing) -> Result<HttpResponse, ConnectorError> {
         let strike = |function: &str| {
             let faults = &self.cloud.faults;
             faults.strike(function, outgoing.service(), &outgoing.operation())
         };
-        let Some(fault) = self.function.as_deref().and_then(strike) else {
-            let done = self.perform(outgoing);
-            self.record(outgoing, None, Some(&done));
-            return Ok(done.response);
+        let Some(strike) = self.function.as_deref().and_then(strike) else {
+            return Ok(self.go(outgoing, None).response);
         };
+        let fault = strike.fault;
         let done = match fault {
             FaultKind::AnswerLost | FaultKind::Slow | FaultKind::CrashAfter => {
-                Some(self.perform(outgoing))
+                Some(self.perform(outgoing, None))
             }
-            FaultKind::Throttled | FaultKind::Conflict | FaultKind::InternalError => {
-                Some(refusal(outgoing, fault))
-            }
+            FaultKind::FailedEntries => Some(self.perform(outgoing, Some(strike.ordinal))),
+            FaultKind::Throttled
+            | FaultKind::ThrottledThrough
+            | FaultKind::Conflict
+            | FaultKind::InternalError => Some(refusal(outgoing, fault)),
             FaultKind::NotSent | FaultKind::CrashBefore => None,
+            FaultKind::Late => {
+                self.keep_for_later(outgoing, strike.ordinal);
+                None
+            }
+            FaultKind::Paused => return self.pause(outgoing, strike.ordinal).await,
         };
         self.record(outgoing, Some(fault), done.as_ref());
         self.suffer(fault, done).await
+    }
+
+    /// Performs the call and notes it.
+    fn go(&self, outgoing: &Outgoing, fault: Option<FaultKind>) -> Outcome {
+        let done = self.perform(outgoing, None);
+        self.record(outgoing, fault, Some(&done));
+        done
+    }
+
+    fn keep_for_later(&self, outgoing: &Outgoing, ordinal: u64) {
+        let delay = roll::delay(&mut roll::dice(self.cloud.seed, ordinal), LATE_MAX);
+        let call = LateCall {
+            function: self.function.clone(),
+            invocation: self.invocation.clone(),
+            outgoing: outgoing.clone(),
+        };
+        let due_at = self.cloud.clock.now() + delay;
+        self.cloud.mischief.late_calls.put(due_at, call);
+    }
+
+    /// Stops the invocation, and makes the call when it goes on.
+    async fn pause(
+        self,
+        outgoing: &Outgoing,
+        ordinal: u64,
+    ) -> Result<HttpResponse, ConnectorError> {
+        let Some(invocation) = self.invocation.clone() else {
+            return Ok(self.go(outgoing, None).response);
+        };
+        let delay = roll::delay(&mut roll::dice(self.cloud.seed, ordinal), PAUSE_MAX);
+        let until = self.cloud.clock.now() + delay;
+        let Self {
+            cloud,
+            function,
+            policy,
+            ..
+        } = self;
+        // The cloud keeps what is paused, so that must not keep the cloud.
+        let weak = Arc::downgrade(&cloud);
+        drop(cloud);
+        invocation.pause(until).await;
+        let cloud = weak.upgrade();
+        let trip = Self {
+            cloud: cloud.ok_or_else(|| ConnectorError::io("the local cloud is gone".into()))?,
+            function,
+            policy,
+            invocation: Some(invocation),
+        };
+        Ok(trip.go(outgoing, Some(FaultKind::Paused)).response)
     }
 
     /// What the caller notices of a fault.
@@ -66,19 +136,26 @@ impl Trip {
     ) -> Result<HttpResponse, ConnectorError> {
         match (fault, applied) {
             (
-                FaultKind::Throttled | FaultKind::Conflict | FaultKind::InternalError,
-                Some(refusal),
-            ) => Ok(refusal.response),
+                FaultKind::Throttled
+                | FaultKind::ThrottledThrough
+                | FaultKind::Conflict
+                | FaultKind::InternalError
+                | FaultKind::FailedEntries,
+                Some(answer),
+            ) => Ok(answer.response),
             (FaultKind::Slow, _) => self.end(Ending::TimeOut).await,
             (FaultKind::CrashBefore | FaultKind::CrashAfter, _) => self.end(Ending::Crash).await,
-            (FaultKind::AnswerLost, _) => Err(ConnectorError::timeout(
+            (FaultKind::AnswerLost | FaultKind::Late, _) => Err(ConnectorError::timeout(
                 "injected: the answer was lost".into(),
             )),
             (
                 FaultKind::NotSent
                 | FaultKind::Throttled
+                | FaultKind::ThrottledThrough
                 | FaultKind::Conflict
-                | FaultKind::InternalError,
+                | FaultKind::InternalError
+                | FaultKind::FailedEntries
+                | FaultKind::Paused,
                 _,
             ) => Err(ConnectorError::io(
                 "injected: the request was not sent".into(),
@@ -98,17 +175,18 @@ impl Trip {
         }
     }
 
-    fn perform(&self, outgoing: &Outgoing) -> Outcome {
+    /// Does what the call asks for; of a batch only a part, if an ordinal rolls which.
+    fn perform(&self, outgoing: &Outgoing, in_part: Option<u64>) -> Outcome {
         match outgoing {
             Outgoing::Neighbour { neighbour, request } => {
                 let answer = neighbour.call(request.clone(), self.cloud.clock.now());
                 Outcome::of_neighbour(answer)
             }
-            Outgoing::Aws(request) => self.perform_aws(request),
+            Outgoing::Aws(request) => self.perform_aws(request, in_part),
         }
     }
 
-    fn perform_aws(&self, request: &AwsRequest) -> Outcome {
+    fn perform_aws(&self, request: &AwsRequest, in_part: Option<u64>) -> Outcome {
         let Some(function) = self.function.as_deref() else {
             let answer = match self.policy.as_deref() {
                 Some(policy) => door::answer(&self.cloud, &[policy], request),
@@ -123,9 +201,10 @@ impl Trip {
         let mut resources: Vec<String> = names.map(|arn| services::short_name(arn)).collect();
         resources.sort();
         resources.dedup();
-        let answer = match self.cloud.authorise(function, &needs) {
-            Ok(()) => services::perform(&self.cloud, function, request),
-            Err(sentence) => request.denied(&sentence),
+        let answer = match (self.cloud.authorise(function, &needs), in_part) {
+            (Ok(()), None) => services::perform(&self.cloud, function, request),
+            (Ok(()), Some(ordinal)) => in_part::perform(&self.cloud, function, request, ordinal),
+            (Err(sentence), _) => request.denied(&sentence),
         };
         Outcome::of_aws(answer, resources)
     }
@@ -140,7 +219,7 @@ impl Trip {
             service: outgoing.service().to_owned(),
             operation: outgoing.operation(),
             resources: done.map(|done| done.resources.clone()).unwrap_or_default(),
-            outcome: done.map_or_else(|| "not_sent".to_owned(), |done| done.outcome.clone()),
+            outcome: done.map_or_else(|| unsent(fault).to_owned(), |done| done.outcome.clone()),
             fault,
             invocation: self.invocation.as_ref().map(|invocation| invocation.number),
             units: done.and_then(|done| done.units),
@@ -186,10 +265,32 @@ impl Outcome {
     }
 }
 
+impl LateCall {
+    /// Does now what the call asks for; nobody waits for the answer.
+    pub(crate) fn arrive(self, cloud: &Arc<Cloud>) {
+        let trip = Trip {
+            cloud: Arc::clone(cloud),
+            function: self.function,
+            policy: None,
+            invocation: self.invocation,
+        };
+        drop(trip.go(&self.outgoing, Some(FaultKind::Late)));
+    }
+}
+
+/// The outcome of a call that did not reach its addressee.
+fn unsent(fault: Option<FaultKind>) -> &'static str {
+    if fault == Some(FaultKind::Late) {
+        "not_yet"
+    } else {
+        "not_sent"
+    }
+}
+
 /// The addressee's own error for a fault that applies nothing.
 fn refusal(outgoing: &Outgoing, fault: FaultKind) -> Outcome {
     let conflict = fault == FaultKind::Conflict;
-    let throttled = fault == FaultKind::Throttled;
+    let throttled = matches!(fault, FaultKind::Throttled | FaultKind::ThrottledThrough);
     match outgoing {
         Outgoing::Aws(request) if conflict => {
             Outcome::of_aws(services::conflict(request), Vec::new())

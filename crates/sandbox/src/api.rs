@@ -10,7 +10,7 @@ use crate::error::ApiError;
 use crate::form::Form;
 use crate::idempotency::Saved;
 use crate::state::{Cause, State};
-use crate::{api_keys, execution, reading, refunds, sessions};
+use crate::{api_keys, execution, reading, refunds, sessions, trouble};
 
 /// Answers one request to `/v1/…`.
 pub(crate) fn answer(
@@ -20,6 +20,10 @@ pub(crate) fn answer(
 ) -> Response<Bytes> {
     let request_id = state.ids.next("req_");
     let headers = request.headers();
+    if let Some(mut response) = state.trouble.outage(now) {
+        set(&mut response, "request-id", &request_id);
+        return response;
+    }
     let checked = api_keys::check(&state.options, request).and_then(|()| check_version(headers));
     let mut response = match checked {
         Err(error) => reply(error.status, &error.body()),
@@ -79,6 +83,10 @@ fn post(
         return reply(error.status, &error.body());
     }
     let fault = billing::take_fault(state, &segments(path));
+    let trouble = match fault {
+        None => state.trouble.take(&format!("POST {path}")),
+        Some(_) => None,
+    };
     let request = Held {
         path: path.to_owned(),
         form,
@@ -87,9 +95,10 @@ fn post(
         request_id: request_id.to_owned(),
         at: now,
     };
-    match fault {
-        None => execution::execute(state, &request, now),
-        Some(fault) => execution::fail(state, request, &fault, now),
+    match (fault, trouble) {
+        (None, None) => execution::execute(state, &request, now),
+        (None, Some(outcome)) => trouble::suffer(state, &request, outcome, now),
+        (Some(fault), _) => execution::fail(state, request, &fault, now),
     }
 }
 

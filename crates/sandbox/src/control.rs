@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::ledger::ledger;
 use crate::mischief::{DUPLICATES_MAX, Rule};
 use crate::state::{DisputeStatus, RefundStatus, State};
+use crate::trouble::{NextCall, Outage};
 use crate::{billing, debits, payments, refunds, sessions, webhooks};
 
 #[derive(Deserialize)]
@@ -108,6 +109,7 @@ fn control(
             after_payment(state, request, &segments, now)
         }
         (true, ["webhooks"]) => set_rules(state, request),
+        (true, ["next-call" | "outage" | "forget-keys"]) => make_trouble(state, request, &segments),
         (true, ["events", id, "resend"]) => resend(state, id, now),
         (false, ["ledger"]) => Ok(ledger(state)),
         (false, ["deliveries"]) => Ok(deliveries(state)),
@@ -151,6 +153,32 @@ fn after_payment(
             disputes::change(state, id, to.status, now)
         }
         _ => Err(ApiError::no_url("POST", request.uri().path())),
+    }
+}
+
+/// What goes wrong with the API itself.
+fn make_trouble(
+    state: &mut State,
+    request: &Request<Bytes>,
+    segments: &[&str],
+) -> Result<Value, ApiError> {
+    match segments.get(1..).unwrap_or_default() {
+        ["next-call"] => {
+            match body::<Option<NextCall>>(request)? {
+                Some(rule) => state.trouble.add(rule)?,
+                None => state.trouble.next_calls.clear(),
+            }
+            Ok(json!({ "next_calls": state.trouble.next_calls }))
+        }
+        ["outage"] => {
+            let outage: Option<Outage> = body(request)?;
+            if outage.is_some_and(|outage| !matches!(outage.status, 503 | 504)) {
+                return Err(ApiError::invalid("status: 503 or 504").param("status"));
+            }
+            state.trouble.outages = outage.into_iter().collect();
+            Ok(json!({ "outage": outage }))
+        }
+        _ => Ok(json!({ "forgotten": state.keys.forget_all() })),
     }
 }
 

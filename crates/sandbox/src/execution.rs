@@ -28,7 +28,11 @@ pub(crate) fn execute(state: &mut State, request: &Held, now: DateTime<Utc>) -> 
 }
 
 /// Answers a request, and keeps the answer for its key if execution had begun.
-fn keep(state: &mut State, request: &Held, result: Result<Value, ApiError>) -> Response<Bytes> {
+pub(crate) fn keep(
+    state: &mut State,
+    request: &Held,
+    result: Result<Value, ApiError>,
+) -> Response<Bytes> {
     let (status, body, began) = match result {
         Ok(body) => (StatusCode::OK, body, true),
         Err(error) => (error.status, error.body(), error.began),
@@ -112,7 +116,7 @@ pub(crate) fn release(state: &mut State, now: DateTime<Utc>) -> Result<Value, Ap
 }
 
 /// What a caller gets whose connection ends before there is an answer.
-fn no_answer() -> Response<Bytes> {
+pub(crate) fn no_answer() -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
     response

@@ -69,6 +69,13 @@ impl Keys {
         self.0.remove(key);
     }
 
+    /// Forgets every answer, as after a day; returns how many. What is in flight stays.
+    pub(crate) fn forget_all(&mut self) -> usize {
+        let before = self.0.len();
+        self.0.retain(|_, saved| saved.in_flight);
+        before - self.0.len()
+    }
+
     pub(crate) fn save(&mut self, key: &str, saved: Saved) {
         self.0.insert(key.to_owned(), saved);
     }

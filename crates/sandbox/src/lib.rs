@@ -21,9 +21,12 @@
 //! | `POST /_sandbox/payments/{id}/dispute` `{"reason"?, "amount"?, "inquiry"?}` | the bank disputes a PaymentIntent or charge, all of it as `fraudulent` unless told otherwise; an inquiry moves no money |
 //! | `POST /_sandbox/disputes/{id}/move` `{"status"}` | `under_review`, `won`, `lost`, `prevented`; of an inquiry `warning_under_review`, `warning_closed`, `prevented`, or `needs_response`, which makes it a dispute |
 //! | `GET /_sandbox/ledger` | all money: sessions, charges with fees and dispute status, refunds, disputes, invoices with `successful_charges` and `failed_charges`, subscriptions with `canceled_by`, and totals per currency: `captured`, `refunded`, `disputed`, `fees` |
-//! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose`, `delay_s`, `duplicates`, `reorder`, `new_id` |
+//! | `POST /_sandbox/webhooks` `{"rules": […]}` | mischief for events made from now on: `type`, `lose` (attempts), `lose_for_s`, `delay_s`, `duplicates`, `reorder`, `new_id` |
 //! | `POST /_sandbox/events/{id}/resend` | delivers an event once more |
 //! | `GET /_sandbox/deliveries` | every delivery with its attempts, and counters |
+//! | `POST /_sandbox/next-call` `{"call", "outcome", "times"?}` | how the next `POST`s to paths like `call` (`POST /v1/checkout/sessions/*/expire`) end, if their key has no answer yet: `500`, `500_after_doing` (keys keep both), `answer_lost_after_doing`, `answer_lost_before` (504 with no body, done or not), `409` (in flight), `429`, `event_before_answer`; rules wait in line, `null` takes all back |
+//! | `POST /_sandbox/outage` `{"from", "to", "status"}` | the API answers everything with 503, or 504 with no body, and does nothing; `null` ends it |
+//! | `POST /_sandbox/forget-keys` | forgets every answer of an idempotency key, as a day does by itself |
 //!
 //! Billing has customers, payment methods, products, prices, subscriptions, invoices and the
 //! portal. The provider's own retries are off, so nothing is charged by itself; these make it
@@ -78,8 +81,10 @@ mod signing;
 mod state;
 #[cfg(test)]
 mod testing;
+mod trouble;
 mod webhooks;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -93,6 +98,7 @@ use state::State;
 
 pub use api_keys::{ApiKey, KeyScope};
 pub use endpoint::Endpoint;
+pub use trouble::{NextCall, Outage, Outcome};
 
 /// Where the double lives and which secrets it knows.
 #[derive(Clone)]
@@ -238,6 +244,36 @@ impl Sandbox {
 
     pub fn webhook_counts(&self) -> WebhookCounts {
         self.lock().webhooks.counts
+    }
+
+    /// Adds a rule for requests to come, behind the others.
+    ///
+    /// # Errors
+    /// Why the rule can't be taken: there are a thousand, or it is for no request.
+    pub fn add_next_call(&self, rule: NextCall) -> Result<(), String> {
+        let added = self.lock().trouble.add(rule);
+        added.map_err(|error| error.message)
+    }
+
+    /// Takes back all rules for requests to come.
+    pub fn clear_next_calls(&self) {
+        self.lock().trouble.next_calls.clear();
+    }
+
+    /// Replaces the times in which the provider is down.
+    pub fn set_outages(&self, outages: Vec<Outage>) {
+        self.lock().trouble.outages = outages;
+    }
+
+    /// Forgets every answer of an idempotency key, as a day does by itself; returns how many.
+    pub fn forget_keys(&self) -> usize {
+        self.lock().keys.forget_all()
+    }
+
+    /// How often requests suffered what rules and outages said, by the name of the outcome, or
+    /// `outage`.
+    pub fn troubles(&self) -> BTreeMap<String, u64> {
+        self.lock().trouble.counts.clone()
     }
 
     /// Returns what `GET /_sandbox/ledger` answers, as of the last call.

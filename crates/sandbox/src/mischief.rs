@@ -15,6 +15,8 @@ pub(crate) struct Rule {
     kind: Option<String>,
     /// How many attempts never arrive.
     pub(crate) lose: u32,
+    /// Seconds, from the first attempt on, in which no attempt arrives.
+    lose_for_s: u32,
     /// Seconds before the first attempt.
     delay_s: u32,
     /// How many more times the same event is delivered.
@@ -28,6 +30,10 @@ pub(crate) struct Rule {
 impl Rule {
     pub(crate) fn is_for(&self, kind: &str) -> bool {
         self.kind.as_deref().is_none_or(|only| only == kind)
+    }
+
+    pub(crate) fn lost_for(&self) -> TimeDelta {
+        TimeDelta::seconds(self.lose_for_s.into())
     }
 
     pub(crate) fn delay(&self) -> TimeDelta {

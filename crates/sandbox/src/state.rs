@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::billing::Billing;
 use crate::idempotency::Keys;
 use crate::ids::Ids;
+use crate::trouble::Trouble;
 use crate::webhooks::Webhooks;
 use crate::{Options, debits, refunds, sessions};
 
@@ -41,6 +42,8 @@ pub(crate) struct State {
     #[serde(default)]
     pub(crate) billing: Billing,
     pub(crate) webhooks: Webhooks,
+    #[serde(default)]
+    pub(crate) trouble: Trouble,
     timers: BTreeSet<(DateTime<Utc>, Timer)>,
     /// The API request that is being answered; events name it.
     #[serde(skip)]

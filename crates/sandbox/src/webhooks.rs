@@ -45,6 +45,9 @@ pub(crate) struct Sending {
     state: SendingState,
     /// How many more attempts get lost on the way.
     lose: u32,
+    /// Until then no attempt arrives.
+    #[serde(default)]
+    lose_until: Option<DateTime<Utc>>,
     attempts: Vec<Attempt>,
 }
 
@@ -103,6 +106,7 @@ fn queue(
         due: None,
         state: SendingState::Waiting,
         lose: rule.lose,
+        lose_until: Some(due + rule.lost_for()).filter(|until| *until > due),
         attempts: Vec::new(),
     };
     state.webhooks.put(sending, due);
@@ -141,8 +145,8 @@ impl Webhooks {
             return None;
         }
         self.counts.attempts += 1;
-        if sending.lose > 0 {
-            sending.lose -= 1;
+        if sending.lose > 0 || sending.lose_until.is_some_and(|until| now < until) {
+            sending.lose = sending.lose.saturating_sub(1);
             self.counts.lost += 1;
             self.failed(sending, None, now);
             return None;

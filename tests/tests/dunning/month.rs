@@ -67,13 +67,14 @@ impl Month {
         let faults = RandomFaults {
             seed,
             per_mille: 60,
-            kinds: FaultKind::ALL.to_vec(),
+            kinds: FaultKind::ALL.map(|kind| (kind, 1)).to_vec(),
         };
         town.fleet.cloud.faults().set_random(Some(faults));
         town.fleet.cloud.set_disorder(Some(Disorder {
             seed,
             duplicates_per_mille: 150,
             shuffle: true,
+            ..Disorder::default()
         }));
         let mischief = json!({"rules": [
             {"duplicates": 1, "reorder": true, "new_id": true},

@@ -7,6 +7,7 @@ use chrono::Duration;
 
 use super::{Settled, schedules};
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::messages::Happening;
 use crate::neighbour::Neighbour;
 use crate::store::PendingInvocation;
@@ -63,8 +64,16 @@ async fn invoke_pending(cloud: &Arc<Cloud>, mut pending: PendingInvocation, sett
     let too_old = next_at - pending.queued_at > Duration::seconds(spec.async_age_max_seconds);
     let again = failed && pending.failures <= spec.async_retries && !too_old;
     if !failed && cloud.dice.duplicate() {
+        cloud.faults.count("duplicate_invocation");
         // It stays, and comes again.
         return;
+    }
+    let age_left =
+        pending.queued_at + Duration::seconds(spec.async_age_max_seconds) - cloud.clock.now();
+    let rate = |disorder: &Disorder| disorder.redeliver_late_per_mille;
+    let late = cloud.dice.delay(rate, age_left).filter(|_| !failed);
+    if late.is_some() {
+        cloud.faults.count("redelivered_late");
     }
     cloud.store.change(|state| {
         match state
@@ -72,6 +81,9 @@ async fn invoke_pending(cloud: &Arc<Cloud>, mut pending: PendingInvocation, sett
             .iter_mut()
             .find(|other| other.id == pending.id)
         {
+            Some(kept) if late.is_some() => {
+                kept.due_at = cloud.clock.now() + late.unwrap_or_default();
+            }
             Some(kept) if again => {
                 kept.failures = pending.failures;
                 kept.due_at = next_at;

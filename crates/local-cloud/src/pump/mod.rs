@@ -1,6 +1,7 @@
 //! Delivers what is due: stream records, queue messages, schedules, asynchronous invocations and
 //! what neighbours send. Nothing happens by itself: the pump is called, and moves the clock.
 
+mod afterwards;
 mod events;
 mod queues;
 mod schedules;
@@ -78,6 +79,7 @@ enum Source<'a> {
 
 /// Gives every source one turn.
 async fn round(cloud: &Arc<Cloud>, settled: &mut Settled) {
+    afterwards::go_on(cloud, settled).await;
     let streams = cloud.stack.stream_mappings.iter().map(Source::Stream);
     let queues = cloud.stack.queue_mappings.iter().map(Source::Queue);
     let mut sources: Vec<Source<'_>> = streams.chain(queues).collect();
@@ -165,6 +167,7 @@ fn due_instants(cloud: &Cloud) -> Vec<DateTime<Utc>> {
         .read()
         .unwrap_or_else(PoisonError::into_inner);
     instants.extend(neighbours.iter().filter_map(|neighbour| neighbour.due_at()));
+    instants.extend(cloud.mischief.due_at());
     instants
 }
 

@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use super::Settled;
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::iam::Access;
 use crate::queue::{QueueMessage, QueueState};
 use crate::services::sqs;
 use crate::template::{QueueMapping, REGION};
+
+/// How late a message comes again that was handled.
+const REDELIVERED_WITHIN: Duration = Duration::days(3);
 
 /// Delivers one batch of visible messages, if there is one.
 pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &QueueMapping, settled: &mut Settled) {
@@ -51,17 +56,49 @@ pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &QueueMapping, settled:
         .iter()
         .filter(|message| !failed.contains(&message.id));
     for message in handled {
-        let again = cloud.dice.duplicate();
+        let after = after_success(cloud, mapping, message);
         cloud.store.change(|state| {
             let queue = state.queues.entry(mapping.queue.clone()).or_default();
-            if again {
-                queue.show(&message.id, now);
-            } else {
-                queue.delete(&message.id);
+            match after {
+                After::Deleted => queue.delete(&message.id),
+                After::ShownAt(at) => queue.show(&message.id, at),
+                After::Kept => {}
             }
         });
     }
     settled.count(!failed.is_empty());
+}
+
+/// What becomes of a message that was handled well.
+enum After {
+    Deleted,
+    /// It comes again as if it had never been received.
+    ShownAt(DateTime<Utc>),
+    /// It comes again when its visibility time-out ends.
+    Kept,
+}
+
+fn after_success(cloud: &Cloud, mapping: &QueueMapping, message: &QueueMessage) -> After {
+    let now = cloud.clock.now();
+    if cloud.dice.duplicate() {
+        cloud.faults.count("duplicate_message");
+        return After::ShownAt(now);
+    }
+    let retention = cloud.stack.queues.get(&mapping.queue);
+    let retention = retention.map_or(0, |queue| queue.retention_seconds);
+    let left = message.sent_at + Duration::seconds(retention - 1) - now;
+    let most = left.min(REDELIVERED_WITHIN);
+    let rate = |disorder: &Disorder| disorder.redeliver_late_per_mille;
+    if let Some(delay) = cloud.dice.delay(rate, most) {
+        cloud.faults.count("redelivered_late");
+        return After::ShownAt(now + delay);
+    }
+    let expires = |disorder: &Disorder| disorder.visibility_expires_per_mille;
+    if cloud.dice.happens(expires) {
+        cloud.faults.count("visibility_expired");
+        return After::Kept;
+    }
+    After::Deleted
 }
 
 /// The ids of the messages that stay in the queue.

@@ -7,12 +7,16 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::Settled;
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::iam::Access;
 use crate::meter::Denied;
 use crate::schedule::Timing;
 use crate::services::sqs;
 use crate::store::MadeSchedule;
 use crate::template::{Schedule, ScheduleTarget, read_schedule};
+
+/// How late a firing is that is late.
+const LATE_MAX: Duration = Duration::hours(2);
 
 /// Fires what is due.
 pub(super) fn fire_due(cloud: &Cloud, settled: &mut Settled) {
@@ -28,6 +32,12 @@ fn fire_of_template(cloud: &Cloud, settled: &mut Settled) {
             .look(|state| state.next_firings.get(name).copied())
             .filter(|due| *due <= now);
         let Some(due) = due else { continue };
+        if let Some(later) = late_at(cloud, name, due) {
+            cloud
+                .store
+                .change(|state| state.next_firings.insert(name.clone(), later));
+            continue;
+        }
         let next = next_firing(cloud, schedule, due);
         cloud.store.change(|state| match next {
             Some(next) => state.next_firings.insert(name.clone(), next),
@@ -35,9 +45,32 @@ fn fire_of_template(cloud: &Cloud, settled: &mut Settled) {
         });
         // Known in the template, but not part of this fleet: it is passed over.
         if has_live_target(cloud, &schedule.target) {
-            fire(cloud, name, schedule, settled);
+            fire_perhaps_twice(cloud, name, schedule, settled);
         }
     }
+}
+
+fn fire_perhaps_twice(cloud: &Cloud, name: &str, schedule: &Schedule, settled: &mut Settled) {
+    fire(cloud, name, schedule, settled);
+    if cloud
+        .dice
+        .happens(|disorder| disorder.schedule_twice_per_mille)
+    {
+        cloud.faults.count("schedule_fired_twice");
+        fire(cloud, name, schedule, settled);
+    }
+}
+
+/// Until when a firing that is due is put off, if it is late. That happens to it once.
+fn late_at(cloud: &Cloud, key: &str, due: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    if cloud.mischief.was_put_off(key, due) {
+        return None;
+    }
+    let rate = |disorder: &Disorder| disorder.schedule_late_per_mille;
+    let at = cloud.clock.now() + cloud.dice.delay(rate, LATE_MAX)?;
+    cloud.faults.count("schedule_late");
+    cloud.mischief.put_off(key, at);
+    Some(at)
 }
 
 /// After a long stop the firings that were missed are not made up for.
@@ -73,6 +106,14 @@ fn fire_made(cloud: &Cloud, settled: &mut Settled) {
             continue;
         }
         let key = format!("{}/{}", made.group, made.name);
+        if let Some(later) = made.next_at.and_then(|due| late_at(cloud, &key, due)) {
+            cloud.store.change(|state| {
+                if let Some(kept) = state.schedules.get_mut(&key) {
+                    kept.next_at = Some(later);
+                }
+            });
+            continue;
+        }
         let next = schedule.timing.next(now);
         let deletes = made.definition["ActionAfterCompletion"] == "DELETE";
         cloud.store.change(|state| {
@@ -82,7 +123,7 @@ fn fire_made(cloud: &Cloud, settled: &mut Settled) {
                 kept.next_at = next;
             }
         });
-        fire(cloud, &key, &schedule, settled);
+        fire_perhaps_twice(cloud, &key, &schedule, settled);
     }
 }
 

@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use super::Settled;
 use super::queues::batch_item_failures;
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::filter;
 use crate::iam::Access;
+use crate::mischief::Redelivery;
 use crate::queue::md5_hex;
 use crate::services::dynamodb;
 use crate::store::StreamCursor;
@@ -20,6 +22,9 @@ use crate::template::{ACCOUNT, REGION, StreamMapping};
 const PAGE_RECORDS: usize = 1_000;
 const PAGES_MAX: usize = 10_000;
 const BACKOFF_SECONDS_MAX: i64 = 60;
+/// A stream keeps its records for a day: so late may they come again, and a little less late at all.
+const REDELIVERED_WITHIN: Duration = Duration::hours(24);
+const LATE_MAX: Duration = Duration::hours(20);
 
 /// Delivers one batch of new records, if there is one and it is time.
 pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &StreamMapping, settled: &mut Settled) {
@@ -39,6 +44,14 @@ pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &StreamMapping, settled
     if batch.is_empty() {
         return;
     }
+    if let Some(at) = first_late_at(cloud, &cursor) {
+        let put_off = StreamCursor {
+            retry_at: Some(at),
+            ..self::cursor(cloud, mapping)
+        };
+        save(cloud, mapping, put_off);
+        return;
+    }
     let result = cloud
         .invoke(&mapping.function, json!({ "Records": batch }))
         .await;
@@ -46,11 +59,35 @@ pub(super) async fn deliver(cloud: &Arc<Cloud>, mapping: &StreamMapping, settled
     settled.count(checkpoint.is_some());
     let next = match checkpoint {
         // It comes again.
-        None if cloud.dice.duplicate() => return,
-        None => done_with(&batch),
+        None if cloud.dice.duplicate() => {
+            cloud.faults.count("duplicate_batch");
+            return;
+        }
+        None => {
+            let rate = |disorder: &Disorder| disorder.redeliver_late_per_mille;
+            if let Some(delay) = cloud.dice.delay(rate, REDELIVERED_WITHIN) {
+                let again = Redelivery {
+                    function: mapping.function.clone(),
+                    event: json!({ "Records": batch }),
+                };
+                cloud.mischief.redeliveries.put(now + delay, again);
+            }
+            done_with(&batch)
+        }
         Some(index) => after_failure(cloud, mapping, &batch, index),
     };
     save(cloud, mapping, next);
+}
+
+/// When a batch comes for the first time, if that is to be late.
+fn first_late_at(cloud: &Cloud, cursor: &StreamCursor) -> Option<DateTime<Utc>> {
+    let is_first = cursor.attempts == 0 && cursor.retry_at.is_none() && cursor.size_max.is_none();
+    let rate = |disorder: &Disorder| disorder.delay_per_mille;
+    let delay = is_first
+        .then(|| cloud.dice.delay(rate, LATE_MAX))
+        .flatten()?;
+    cloud.faults.count("delayed_stream");
+    Some(cloud.clock.now() + delay)
 }
 
 /// The next records that pass the filter; pages without one are done with at once.

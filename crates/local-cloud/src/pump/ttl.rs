@@ -7,7 +7,7 @@ use chrono::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::cloud::Cloud;
-use crate::services::dynamodb;
+use crate::services::{dynamodb, index_lag};
 
 const PAGES_MAX: usize = 10_000;
 
@@ -39,7 +39,7 @@ fn sweep(cloud: &Cloud) {
                 .map(|part| (part.clone(), row[part].clone()))
                 .collect();
             // The condition: the row may have been given more time since it was read.
-            let delete = json!({
+            let mut delete = json!({
                 "TableName": name, "Key": key,
                 "ConditionExpression": "#ttl < :before",
                 "ExpressionAttributeNames": {"#ttl": attribute},
@@ -47,6 +47,7 @@ fn sweep(cloud: &Cloud) {
             });
             let _ = dynamodb::call(&cloud.database, "DeleteItem", &delete);
             cloud.writes.note();
+            index_lag::note(cloud, name, delete["Key"].take());
         }
     }
 }

@@ -18,6 +18,15 @@ const READS: [&str; 5] = [
 
 /// Performs a data operation.
 pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
+    let answer = perform_on(&cloud.database, request);
+    if !READS.contains(&request.operation.as_str()) {
+        cloud.writes.note();
+    }
+    answer
+}
+
+/// Performs a data operation on one database or another.
+pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
     let mut body = request.body.clone();
     let metered = body
         .get("ReturnConsumedCapacity")
@@ -25,11 +34,7 @@ pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
     if metered && let Some(object) = body.as_object_mut() {
         object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
     }
-    let answer = call(&cloud.database, &request.operation, &body);
-    if !READS.contains(&request.operation.as_str()) {
-        cloud.writes.note();
-    }
-    match answer {
+    match call(database, &request.operation, &body) {
         Ok(mut answer) => {
             let units = units_of(&answer["ConsumedCapacity"]);
             if metered && let Some(object) = answer.as_object_mut() {

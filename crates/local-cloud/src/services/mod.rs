@@ -3,6 +3,7 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+pub(crate) mod index_lag;
 mod s3;
 mod scheduler;
 mod secretsmanager;
@@ -12,6 +13,7 @@ pub(crate) mod sqs;
 
 pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;
+pub use index_lag::IndexLag;
 pub(crate) use s3::{newest as newest_object, put_directly as put_object};
 pub(crate) use secretsmanager::made_up;
 pub(crate) use ses::tell_fate;
@@ -40,7 +42,7 @@ pub(crate) fn needs(cloud: &Cloud, request: &AwsRequest) -> Option<Vec<Access>> 
 /// Performs a call that is allowed.
 pub(crate) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answer {
     match request.service.as_str() {
-        "dynamodb" => dynamodb::perform(cloud, request),
+        "dynamodb" => index_lag::perform(cloud, caller, request),
         "sqs" => sqs::perform(cloud, caller, request),
         "secretsmanager" => secretsmanager::perform(cloud, request),
         "sns" => sns::perform(cloud, caller, request),

@@ -6,6 +6,7 @@ use chrono::Duration;
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::iam::Access;
 use crate::queue::{QueueMessage, md5_hex};
 use crate::template::{ACCOUNT, REGION};
@@ -14,6 +15,8 @@ use crate::wire::{Answer, AwsRequest};
 const MESSAGE_BYTES_MAX: usize = 1_048_576;
 const BATCH_ENTRIES_MAX: usize = 10;
 const DELAY_SECONDS_MAX: i64 = 900;
+/// How late a message is seen that is late.
+const LATE_MAX: Duration = Duration::days(2);
 
 pub(super) fn needs(request: &AwsRequest) -> Option<Vec<Access>> {
     let action = match request.operation.as_str() {
@@ -118,6 +121,7 @@ pub(crate) fn put(
     delay: Duration,
 ) -> String {
     let now = cloud.clock.now();
+    let delay = delay + late_by(cloud, queue);
     let id = cloud.new_id("message");
     let message = QueueMessage {
         id: id.clone(),
@@ -137,6 +141,23 @@ pub(crate) fn put(
             .send(message)
     });
     id
+}
+
+/// How much later than it should a message becomes visible to a function for the first time.
+fn late_by(cloud: &Cloud, queue: &str) -> Duration {
+    let mut mappings = cloud.stack.queue_mappings.iter();
+    let retention = cloud.stack.queues.get(queue);
+    let retention = retention.map_or(0, |queue| queue.retention_seconds);
+    if !mappings.any(|mapping| mapping.queue == queue) {
+        return Duration::zero();
+    }
+    let most = Duration::seconds(retention / 2).min(LATE_MAX);
+    let rate = |disorder: &Disorder| disorder.delay_per_mille;
+    let late_by = cloud.dice.delay(rate, most);
+    if late_by.is_some() {
+        cloud.faults.count("delayed_message");
+    }
+    late_by.unwrap_or_default()
 }
 
 /// The size that counts: the body, and names, types and values of the attributes.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub(crate) use intrinsics::{ACCOUNT, REGION, plain};
 pub(crate) use model::{
-    DEFAULT_GROUP, QueueMapping, Schedule, ScheduleTarget, Stack, StreamMapping,
+    DEFAULT_GROUP, QueueMapping, Schedule, ScheduleTarget, Stack, StreamMapping, Table,
 };
 pub(crate) use names::{function_arn, function_in, schedule_arn, secret_arn, topic_arn};
 pub(crate) use read::SCHEDULER;

@@ -177,6 +177,7 @@ async fn in_disorder_everything_still_arrives_and_some_of_it_twice() {
             seed: 3,
             duplicates_per_mille: 300,
             shuffle: true,
+            ..Disorder::default()
         }));
         for number in 0..20 {
             put(&cloud, &format!("row-{number}")).await;

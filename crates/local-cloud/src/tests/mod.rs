@@ -1,7 +1,10 @@
 //! The cloud from outside: small functions, real SDK clients, time that only moves when told.
 
+mod calls_gone_wrong;
 mod delivery;
+mod disorderly;
 mod faults;
+mod index_lag;
 mod mails;
 mod neighbours;
 mod objects;

@@ -4,7 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::cloud::Cloud;
+use crate::disorder::Disorder;
 use crate::iam::Access;
+use crate::pump::schedule_of;
+use crate::schedule::Timing;
 use crate::store::{MadeSchedule, SpentToken, State};
 use crate::template::{DEFAULT_GROUP, SCHEDULER, read_schedule, schedule_arn};
 use crate::wire::{Answer, AwsRequest};
@@ -278,7 +281,8 @@ fn delete(cloud: &Cloud, request: &AwsRequest) -> Result<Value, Refusal> {
     if in_template(cloud, group, name).is_some() {
         return Err(conflict(format!("Schedule {name} is of the template.")));
     }
-    cloud.store.change(|state| {
+    let known = cloud.store.look(|state| state.schedules.get(&key).cloned());
+    let deleted = cloud.store.change(|state| {
         if is_repeated(state, request, &arn)? {
             return Ok(json!({}));
         }
@@ -287,7 +291,23 @@ fn delete(cloud: &Cloud, request: &AwsRequest) -> Result<Value, Refusal> {
         }
         spend(state, request, &arn);
         Ok(json!({}))
-    })
+    });
+    if let (Ok(_), Some(made)) = (&deleted, known) {
+        perhaps_fire_anyway(cloud, key, &made);
+    }
+    deleted
+}
+
+/// Scheduler may have begun to fire what is being deleted.
+fn perhaps_fire_anyway(cloud: &Cloud, key: String, made: &MadeSchedule) {
+    let (Some(at), Some(schedule)) = (made.next_at, schedule_of(made)) else {
+        return;
+    };
+    let is_once = matches!(schedule.timing, Timing::Once(_));
+    let rate = |disorder: &Disorder| disorder.schedule_after_delete_per_mille;
+    if is_once && cloud.dice.happens(rate) {
+        cloud.mischief.firings.put(at, (key, schedule));
+    }
 }
 
 fn in_template(cloud: &Cloud, group: &str, name: &str) -> Option<Value> {

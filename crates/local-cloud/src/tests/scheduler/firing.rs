@@ -153,3 +153,45 @@ async fn the_first_monday_of_a_month_comes_on_the_wall_clock_of_its_zone() {
         Some("2027-05-03T08:00:00Z".parse().unwrap())
     );
 }
+
+#[tokio::test]
+async fn a_deleted_schedule_may_fire_anyway_and_a_late_one_can_still_be_deleted() {
+    for (disorder, fires) in [
+        (
+            Disorder {
+                schedule_after_delete_per_mille: 1_000,
+                ..Disorder::default()
+            },
+            true,
+        ),
+        (
+            Disorder {
+                schedule_late_per_mille: 1_000,
+                ..Disorder::default()
+            },
+            false,
+        ),
+    ] {
+        let cloud = cloud();
+        let client = operator(&cloud);
+        cloud.set_disorder(Some(disorder));
+        once(&client, "a", "2027-03-01T10:00:00")
+            .send()
+            .await
+            .unwrap();
+        if !fires {
+            cloud.advance(Duration::hours(1)).await;
+            let next_at = made(&cloud)[0].next_at.unwrap();
+            assert!(next_at > "2027-03-01T10:00:00Z".parse::<DateTime<Utc>>().unwrap());
+        }
+        let delete = client.delete_schedule().name("a").group_name("dunning");
+        delete.send().await.unwrap();
+        assert_eq!(made(&cloud), []);
+        cloud.advance(Duration::hours(4)).await;
+        let expected: &[&str] = match fires {
+            true => &["a 2027-03-01T10:00:00+00:00"],
+            false => &[],
+        };
+        assert_eq!(ids(&cloud), expected);
+    }
+}
