@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use paidonce_core::planted::Defect;
-use simulator::{Campaign, Kind, Plan, Report, Story, System, shrink};
+use simulator::{Campaign, Kind, Matrix, MatrixReport, Plan, Report, Story, System, shrink};
 
 use crate::ops::{Failure, say};
 
@@ -17,6 +17,7 @@ Examples:
   paidonce simulate --seeds 10000            ten thousand lives
   paidonce simulate --seed 4711 --trace      one life, every call of it
   paidonce simulate --without crash-after    all kinds of faults but one
+  paidonce simulate --matrix                 every call and every fault, one by one
   paidonce simulate --plant event-before-work
                                              must find a defect that is put in on purpose";
 
@@ -28,7 +29,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct SimulateArguments {
     /// How many lives.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
-    seeds: u64,
+    seeds: usize,
     /// The first seed.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     from: u64,
@@ -56,6 +57,15 @@ pub(crate) struct SimulateArguments {
     /// Writes the report to a file, too.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Instead of lives by chance: every call of every handler in ten stories, and every fault.
+    #[arg(long, conflicts_with_all = ["seeds", "from", "seed", "plant", "only", "without"])]
+    matrix: bool,
+    /// Of the matrix, all ordered pairs of faults on the calls that money hangs on. Takes long.
+    #[arg(long, requires = "matrix")]
+    pairs: bool,
+    /// Of the matrix, only stories whose name has this.
+    #[arg(long, value_name = "WORDS", requires = "matrix")]
+    story: Option<String>,
     /// How many threads live; as many as there are processors if not said.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -127,8 +137,11 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         list();
         return Ok(ExitCode::SUCCESS);
     }
+    if arguments.matrix {
+        return matrix(arguments);
+    }
     let campaign = arguments.campaign();
-    let tally = campaign.run(&progress(campaign.seeds));
+    let tally = campaign.run(&progress());
     let report = Report { campaign: &campaign, tally: &tally }.to_string();
     say(&report);
     if let Some(path) = &arguments.report {
@@ -159,6 +172,27 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     })
 }
 
+fn matrix(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
+    let matrix = Matrix {
+        pairs: arguments.pairs,
+        threads: arguments.campaign().threads,
+        only: arguments.story.clone(),
+    };
+    let progress = progress();
+    let tally = matrix.run(&|done, of| progress(done, of));
+    let report = MatrixReport(&tally).to_string();
+    say(&report);
+    if let Some(path) = &arguments.report {
+        std::fs::write(path, &report)?;
+    }
+    let Some((plan, life)) = tally.failed.first() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let command = "paidonce simulate --matrix";
+    say(&Story { plan, life, command }.to_string());
+    Ok(ExitCode::FAILURE)
+}
+
 fn list() {
     say("Kinds of faults:");
     for kind in Kind::ALL {
@@ -171,16 +205,16 @@ fn list() {
 }
 
 /// Tells a person who watches how far it is, now and then.
-fn progress(seeds: u64) -> impl Fn(u64) + Sync {
+fn progress() -> impl Fn(usize, usize) + Sync {
     let told = Mutex::new(Instant::now());
     let watched = std::io::stderr().is_terminal();
-    move |done| {
+    move |done, of| {
         let Ok(mut told) = told.try_lock() else { return };
         if told.elapsed() >= PROGRESS_EVERY {
             *told = Instant::now();
             let end = if watched { "\r" } else { "\n" };
             // Nobody may be listening.
-            let _ = write!(std::io::stderr(), "{done} of {seeds} lives{end}");
+            let _ = write!(std::io::stderr(), "{done} of {of} lives{end}");
         }
     }
 }

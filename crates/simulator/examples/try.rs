@@ -1,5 +1,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "scratch")]
 use simulator::{Kind, Plan, System, live};
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let from: u64 = args[1].parse().unwrap();
@@ -12,11 +14,11 @@ fn main() {
     for seed in from..to {
         let plan = Plan::new(seed, &systems, 14, Kind::ALL);
         let life = live(&plan);
-        calls += life.calls;
+        calls += life.calls; if to - from == 1 { println!("{:?}\n{}", plan.system, life.trace.text()); }
         if let Some(violation) = &life.violation {
             bad += 1;
             println!("seed {seed} {:?} step {} {}: {}", plan.system, violation.step, violation.promise, violation.what);
-            if to - from == 1 { println!("{}", life.trace.text()); }
+            if false { println!("{}", life.trace.text()); }
         }
     }
     let n = (to - from) as u32;

@@ -2,7 +2,7 @@
 //! on which thread lived which.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 pub struct Campaign {
     /// The first seed, and how many.
     pub from: u64,
-    pub seeds: u64,
+    pub seeds: usize,
     /// At most so many actions in a life.
     pub steps: usize,
     pub systems: Vec<System>,
@@ -64,10 +64,10 @@ impl Campaign {
         life
     }
 
-    /// Lives all seeds. `progress` is told how many are done.
-    pub fn run(&self, progress: &(dyn Fn(u64) + Sync)) -> Tally {
-        let next = AtomicU64::new(0);
-        let done = AtomicU64::new(0);
+    /// Lives all seeds. `progress` is told of how many lives how many are done.
+    pub fn run(&self, progress: &(dyn Fn(usize, usize) + Sync)) -> Tally {
+        let next = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
         let enough = AtomicBool::new(false);
         let tally = Mutex::new(Tally::default());
         let work = || {
@@ -76,7 +76,7 @@ impl Campaign {
                 if index >= self.seeds {
                     return;
                 }
-                let plan = self.plan(self.from.saturating_add(index));
+                let plan = self.plan(self.from.saturating_add(index.try_into().unwrap_or(u64::MAX)));
                 let life = self.live(&plan);
                 let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
                 tally.add(plan.system, life);
@@ -84,7 +84,7 @@ impl Campaign {
                     enough.store(true, Ordering::Relaxed);
                 }
                 drop(tally);
-                progress(done.fetch_add(1, Ordering::Relaxed).saturating_add(1));
+                progress(done.fetch_add(1, Ordering::Relaxed).saturating_add(1), self.seeds);
             }
         };
         thread::scope(|scope| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use local_cloud::{Disorder, FaultKind, RandomFaults};
+use serde_json::{Value, json};
 
 use crate::dice::Dice;
 
@@ -29,23 +30,90 @@ macro_rules! kinds {
 }
 
 kinds! {
-    NotSent "not-sent" "a request never left",
+    // Calls of functions, of AWS and of the provider.
+    NotSent "not-sent" "a request never left; the SDK tries again",
     AnswerLost "answer-lost" "a request was applied, its answer was lost; the SDK tries again",
     Throttled "throttled" "a request was throttled once",
+    ThrottledThrough "throttled-through" "a request was throttled more often than the SDK tries",
     Conflict "conflict" "another transaction was in the way",
     InternalError "internal-error" "the service failed",
     Slow "slow" "the answer came after the function's time-out",
     CrashBefore "crash-before" "the function died before a call",
     CrashAfter "crash-after" "the function died after a call",
-    Duplicate "duplicate" "a message, record or invocation came twice at once",
-    Reorder "reorder" "queues and sources in any order, in batches of any size",
-    EventDoubled "event-doubled" "the provider told an event twice",
-    EventNewId "event-new-id" "the provider told it again under another id",
-    EventReordered "event-reordered" "the newest event first",
-    EventLost "event-lost" "the first attempts of an event never arrived",
-    EventLate "event-late" "an event came hours or days late",
+    Late "late" "a request that nobody waited for any more was applied minutes later",
+    FailedEntries "failed-entries" "a 200 in which entries of a batch had failed",
+    Paused "paused" "a function stood still before a call and woke up when others had gone on",
+    // Deliveries.
+    Duplicate "duplicate" "a message, batch of records or invocation came twice at once",
+    Reorder "reorder" "a queue gave its messages in another order, in batches of any size",
+    Delayed "delayed" "a message, stream or invocation was first delivered late, by up to two days",
+    Redelivered "redelivered" "what had been handled well came again, up to three days later",
+    VisibilityExpired "visibility-expired" "a message became visible again while it was worked on",
+    ScheduleTwice "schedule-twice" "a schedule fired twice",
+    ScheduleLate "schedule-late" "a schedule fired up to two hours late",
+    ScheduleAfterDelete "schedule-after-delete" "a schedule fired that had been deleted",
+    // State that is not what it was.
+    IndexBehind "index-behind" "an index was read behind its table, by up to a minute",
     TtlLate "ttl-late" "expired rows stayed readable for up to two days",
+    ClockSkew "clock-skew" "a function's clock was wrong by up to five minutes",
+    ClockChange "clock-change" "a life around the night in which the clocks change",
+    SecretRotation "secret-rotation" "the signing secret was changed, with events on their way",
+    BadDeploy "bad-deploy" "a deployed version panicked on one record, until it was healed",
+    // The provider.
+    EventDoubled "event-doubled" "an event was told twice",
+    EventNewId "event-new-id" "an event was told again under another id",
+    EventReordered "event-reordered" "the newest event went first",
+    EventLost "event-lost" "an event did not arrive for a while",
+    EventLate "event-late" "an event came minutes or days late",
+    EventFirst "event-first" "an event came before the answer to the call that made it",
+    TimeOutDone "time-out-done" "the provider did what it was asked for and its answer never came",
+    TimeOutNotDone "time-out-not-done" "the provider did nothing, and no answer came",
+    ServerError "server-error" "the provider answered 500 and kept it under the key",
+    ServerErrorDone "server-error-done" "the same, although it had been done",
+    InFlight "in-flight" "the provider answered 409: the key was in use",
+    RateLimit "rate-limit" "the provider answered 429",
+    Outage "outage" "the provider was down for up to some hours",
+    KeysForgotten "keys-forgotten" "the provider forgot all idempotency keys",
 }
+
+/// The names that the local cloud and the sandbox count a kind under.
+const COUNTED: &[(&str, Kind)] = &[
+    ("not_sent", Kind::NotSent),
+    ("answer_lost", Kind::AnswerLost),
+    ("throttled", Kind::Throttled),
+    ("throttled_through", Kind::ThrottledThrough),
+    ("conflict", Kind::Conflict),
+    ("internal_error", Kind::InternalError),
+    ("slow", Kind::Slow),
+    ("crash_before", Kind::CrashBefore),
+    ("crash_after", Kind::CrashAfter),
+    ("late", Kind::Late),
+    ("failed_entries", Kind::FailedEntries),
+    ("paused", Kind::Paused),
+    ("duplicate_message", Kind::Duplicate),
+    ("duplicate_batch", Kind::Duplicate),
+    ("duplicate_invocation", Kind::Duplicate),
+    ("reordered_queue", Kind::Reorder),
+    ("delayed_message", Kind::Delayed),
+    ("delayed_stream", Kind::Delayed),
+    ("delayed_invocation", Kind::Delayed),
+    ("redelivered_late", Kind::Redelivered),
+    ("visibility_expired", Kind::VisibilityExpired),
+    ("schedule_fired_twice", Kind::ScheduleTwice),
+    ("schedule_late", Kind::ScheduleLate),
+    ("schedule_fired_after_delete", Kind::ScheduleAfterDelete),
+    ("index_behind", Kind::IndexBehind),
+    ("clock_skew", Kind::ClockSkew),
+    ("bad_deploy", Kind::BadDeploy),
+    ("event_before_answer", Kind::EventFirst),
+    ("answer_lost_after_doing", Kind::TimeOutDone),
+    ("answer_lost_before", Kind::TimeOutNotDone),
+    ("500", Kind::ServerError),
+    ("500_after_doing", Kind::ServerErrorDone),
+    ("409", Kind::InFlight),
+    ("429", Kind::RateLimit),
+    ("outage", Kind::Outage),
+];
 
 impl Kind {
     /// The kind of a name.
@@ -53,17 +121,14 @@ impl Kind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    pub(crate) fn of_call(fault: FaultKind) -> Self {
-        match fault {
-            FaultKind::NotSent => Self::NotSent,
-            FaultKind::AnswerLost => Self::AnswerLost,
-            FaultKind::Throttled => Self::Throttled,
-            FaultKind::Conflict => Self::Conflict,
-            FaultKind::InternalError => Self::InternalError,
-            FaultKind::Slow => Self::Slow,
-            FaultKind::CrashBefore => Self::CrashBefore,
-            FaultKind::CrashAfter => Self::CrashAfter,
-        }
+    /// The kind that something is counted under.
+    pub(crate) fn counted_as(name: &str) -> Option<Self> {
+        let mut counted = COUNTED.iter();
+        counted.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    fn of_call(fault: FaultKind) -> Option<Self> {
+        Self::counted_as(fault.name())
     }
 }
 
@@ -80,8 +145,8 @@ pub struct Weather {
 impl Weather {
     pub(crate) fn new(seed: u64, allowed: &[Kind]) -> Self {
         let mut dice = Dice::new(seed, "weather");
-        // Some lives know one kind of fault, most several; every tenth has fair weather.
-        let per_kind = dice.one(&[120, 400, 700]);
+        // Some lives know few kinds of faults, others many; every tenth has fair weather.
+        let per_kind = dice.one(&[60, 200, 500]);
         let fair = dice.chance(100);
         let kinds = allowed.iter().copied();
         let kinds = kinds.filter(|_| dice.chance(per_kind) && !fair).collect();
@@ -93,13 +158,29 @@ impl Weather {
         }
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    /// Nothing goes wrong.
+    pub(crate) fn fair() -> Self {
+        Self {
+            seed: 0,
+            kinds: BTreeSet::new(),
+            calls_per_mille: 0,
+            deliveries_per_mille: 0,
+        }
+    }
+
+    pub(crate) fn has(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
 
+    /// `value` if a kind is on, nothing of it otherwise.
+    fn if_on<T: Default>(&self, kind: Kind, value: T) -> T {
+        if self.has(kind) { value } else { T::default() }
+    }
+
     pub(crate) fn call_faults(&self) -> Option<RandomFaults> {
-        let kinds = FaultKind::ALL.into_iter();
-        let kinds: Vec<FaultKind> = kinds.filter(|kind| self.has(Kind::of_call(*kind))).collect();
+        let all = FaultKind::EVERY.into_iter();
+        let on = all.filter(|fault| Kind::of_call(*fault).is_some_and(|kind| self.has(kind)));
+        let kinds: Vec<(FaultKind, u32)> = on.map(|fault| (fault, 1)).collect();
         (!kinds.is_empty()).then_some(RandomFaults {
             seed: self.seed,
             per_mille: self.calls_per_mille,
@@ -107,46 +188,47 @@ impl Weather {
         })
     }
 
-    pub(crate) fn disorder(&self) -> Option<Disorder> {
-        let duplicates = self.has(Kind::Duplicate);
-        let shuffle = self.has(Kind::Reorder);
-        (duplicates || shuffle).then_some(Disorder {
+    pub(crate) fn disorder(&self) -> Disorder {
+        let often = self.deliveries_per_mille;
+        let rarely = often / 4;
+        Disorder {
             seed: self.seed,
-            duplicates_per_mille: if duplicates { self.deliveries_per_mille } else { 0 },
-            shuffle,
-        })
+            duplicates_per_mille: self.if_on(Kind::Duplicate, often),
+            shuffle: self.has(Kind::Reorder),
+            redeliver_late_per_mille: self.if_on(Kind::Redelivered, rarely),
+            delay_per_mille: self.if_on(Kind::Delayed, rarely),
+            visibility_expires_per_mille: self.if_on(Kind::VisibilityExpired, often),
+            schedule_twice_per_mille: self.if_on(Kind::ScheduleTwice, often),
+            schedule_late_per_mille: self.if_on(Kind::ScheduleLate, often),
+            schedule_after_delete_per_mille: self.if_on(Kind::ScheduleAfterDelete, often),
+        }
     }
 
-    /// The provider's rules for its events, as its control takes them.
-    pub(crate) fn event_rules(&self) -> serde_json::Value {
-        let mut dice = Dice::new(self.seed, "events");
-        let lose = if self.has(Kind::EventLost) { dice.between(1, 4) } else { 0 };
-        let late = [30, 1_200, 30_000, 200_000];
-        let delay_s = if self.has(Kind::EventLate) { dice.one(&late) } else { 0 };
-        let all = serde_json::json!({
-            "lose": lose,
-            "delay_s": delay_s,
-            "duplicates": u32::from(self.has(Kind::EventDoubled)),
-            "reorder": self.has(Kind::EventReordered),
-            "new_id": self.has(Kind::EventNewId),
-        });
-        serde_json::json!({"rules": [all]})
-    }
-
-    pub(crate) fn has_event_rules(&self) -> bool {
-        [
+    /// The provider's rule for its events, as its control takes it; nothing if they are not upset.
+    pub(crate) fn event_rules(&self) -> Option<Value> {
+        let kinds = [
             Kind::EventLost,
             Kind::EventLate,
             Kind::EventDoubled,
             Kind::EventReordered,
             Kind::EventNewId,
-        ]
-        .into_iter()
-        .any(|kind| self.has(kind))
+        ];
+        if !kinds.into_iter().any(|kind| self.has(kind)) {
+            return None;
+        }
+        let mut dice = Dice::new(self.seed, "events");
+        let (lose, late) = (dice.between(1, 4), dice.one(&[30, 1_200, 30_000, 200_000]));
+        Some(json!({"rules": [{
+            "lose": self.if_on(Kind::EventLost, lose),
+            "delay_s": self.if_on(Kind::EventLate, late),
+            "duplicates": u32::from(self.has(Kind::EventDoubled)),
+            "reorder": self.has(Kind::EventReordered),
+            "new_id": self.has(Kind::EventNewId),
+        }]}))
     }
 
     pub(crate) fn ttl_lag_hours(&self) -> i64 {
         let mut dice = Dice::new(self.seed, "ttl");
-        if self.has(Kind::TtlLate) { i64::from(dice.between(1, 48)) } else { 0 }
+        self.if_on(Kind::TtlLate, i64::from(dice.between(1, 48)))
     }
 }

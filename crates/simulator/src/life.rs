@@ -7,8 +7,9 @@ use chrono::TimeDelta;
 use futures::FutureExt;
 
 use crate::kinds::Kind;
+use crate::matrix::Point;
 use crate::plan::Plan;
-use crate::promises::{self, Memory, Violation};
+use crate::promises::{self, Broken, Memory, Violation};
 use crate::trace::Trace;
 use crate::world::World;
 
@@ -26,6 +27,8 @@ pub struct Life {
     pub checks: u64,
     /// What was injected.
     pub faults: BTreeMap<Kind, u64>,
+    /// The calls that functions made before everything was mended, in order.
+    pub(crate) points: Vec<Point>,
 }
 
 /// Lives a plan.
@@ -49,7 +52,7 @@ async fn attempt(plan: &Plan) -> Life {
     };
     let mut memory = Memory::default();
     let mut violation = None;
-    world.worsen(&plan.weather);
+    world.worsen(plan.script.as_deref());
     for (step, action) in &plan.steps {
         world.perform(*step, *action).await;
         if let Err(broken) = memory.after_action(&world) {
@@ -58,10 +61,9 @@ async fn attempt(plan: &Plan) -> Life {
         }
     }
     let last = plan.steps.last().map_or(0, |(step, _)| *step + 1);
-    let faults = injected(&world);
+    let faults = world.injected();
     if violation.is_none() {
-        world.come_to_rest(last).await;
-        violation = memory.at_rest(&world).await.err().map(|broken| (last, broken));
+        violation = the_end(&mut world, &mut memory, last).await.err().map(|broken| (last, broken));
     }
     let violation = violation.map(|(step, (promise, what))| Violation {
         promise,
@@ -78,12 +80,19 @@ async fn attempt(plan: &Plan) -> Life {
         messages: u64::try_from(world.fleet.cloud.messages().len()).unwrap_or_default(),
         checks: memory.checks,
         faults,
+        points: world.points.drain(..world.mended_at).collect(),
         trace: world.trace,
     }
 }
 
-fn injected(world: &World) -> BTreeMap<Kind, u64> {
-    world.injected()
+/// Everything works again: what is under way ends, some of it within a bound.
+async fn the_end(world: &mut World, memory: &mut Memory, step: usize) -> Result<(), Broken> {
+    world.mend(step).await;
+    memory.mended(world);
+    world.come_round().await;
+    memory.came_round(world)?;
+    world.come_to_rest().await;
+    memory.at_rest(world).await
 }
 
 impl Life {
@@ -103,6 +112,7 @@ impl Life {
             messages: 0,
             checks: 0,
             faults: BTreeMap::new(),
+            points: Vec::new(),
         }
     }
 }

@@ -1,22 +1,26 @@
 //! A life as a plan: all that its seed decides before it begins.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use local_cloud::FaultKind;
 use serde_json::{Value, json};
 
 use crate::action::{Action, System};
 use crate::dice::Dice;
 use crate::kinds::{Kind, Weather};
 
-/// Days that something is odd about: the clocks change, the year ends, banks are closed.
-const STARTS: [&str; 8] = [
+/// Some days are odd: the year ends, banks are closed.
+const STARTS: [&str; 4] = [
     "2026-07-09T12:00:00Z",
     "2026-07-11T16:00:00Z",
+    "2026-12-23T10:00:00Z",
+    "2027-05-28T08:55:00Z",
+];
+/// The clocks of London change on 25 October 2026 and 28 March 2027, at 01:00 UTC.
+const CLOCK_CHANGES: [&str; 4] = [
     "2026-10-23T17:00:00Z",
     "2026-10-24T22:30:00Z",
-    "2026-12-23T10:00:00Z",
     "2027-03-26T12:00:00Z",
     "2027-03-27T20:15:00Z",
-    "2027-05-28T08:55:00Z",
 ];
 
 /// What happens in one life, in order.
@@ -25,11 +29,13 @@ pub struct Plan {
     pub seed: u64,
     pub system: System,
     pub start: DateTime<Utc>,
-    /// In a quick venue a whole life takes an evening.
+    /// Whether deadlines are short: a deposit is due in half an hour, a course is over in days.
     pub is_quick: bool,
     /// Each with a number that stays when others are left out.
     pub steps: Vec<(usize, Action)>,
     pub weather: Weather,
+    /// Faults of calls by their number instead of by chance.
+    pub script: Option<Vec<(u64, FaultKind)>>,
 }
 
 impl Plan {
@@ -37,7 +43,10 @@ impl Plan {
     pub fn new(seed: u64, systems: &[System], steps: usize, kinds: &[Kind]) -> Self {
         let mut dice = Dice::new(seed, "plan");
         let system = dice.one(systems);
-        let start = dice.one(&STARTS).parse::<DateTime<Utc>>().unwrap_or_default();
+        let weather = Weather::new(seed, kinds);
+        let (start, changing) = (dice.one(&STARTS), dice.one(&CLOCK_CHANGES));
+        let start = if weather.has(Kind::ClockChange) { changing } else { start };
+        let start = start.parse::<DateTime<Utc>>().unwrap_or_default();
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
         let is_quick = dice.chance(600);
         let count = dice.between(steps.div_ceil(2).try_into().unwrap_or(1), steps.try_into().unwrap_or(u32::MAX));
@@ -50,8 +59,19 @@ impl Plan {
             start,
             is_quick,
             steps,
-            weather: Weather::new(seed, kinds),
+            weather,
+            script: None,
         }
+    }
+
+    /// The policy of dunning of this life, as JSON: a quick course has three dates in three days.
+    pub(crate) fn dunning_policy(&self) -> String {
+        let built_in = paidonce_core::dunning::policy::BUILT_IN;
+        let mut policy: Value = serde_json::from_str(built_in).unwrap_or_default();
+        if self.is_quick {
+            policy["terms"]["gaps_business_days"] = json!([1, 1, 1]);
+        }
+        policy.to_string()
     }
 
     /// The venue of this life, as JSON.

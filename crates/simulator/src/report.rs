@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use crate::campaign::{Campaign, Tally};
 use crate::kinds::Kind;
 use crate::life::Life;
+use crate::matrix::MatrixTally;
 use crate::plan::Plan;
 
 /// A campaign's tally, to be printed.
@@ -49,6 +50,25 @@ impl Display for Report<'_> {
     }
 }
 
+/// What a matrix tried, to be printed.
+pub struct MatrixReport<'a>(pub &'a MatrixTally);
+
+impl Display for MatrixReport<'_> {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(to, "| story | calls struck | lives |")?;
+        writeln!(to, "|---|---:|---:|")?;
+        for (story, (calls, lives)) in &self.0.stories {
+            writeln!(to, "| {story} | {calls} | {lives} |")?;
+        }
+        writeln!(to, "\n| fault | times |")?;
+        writeln!(to, "|---|---:|")?;
+        for (fault, times) in &self.0.faults {
+            writeln!(to, "| `{fault}` | {} |", grouped(*times))?;
+        }
+        writeln!(to, "\nLives in which a promise was broken: {}", self.0.failed.len())
+    }
+}
+
 /// A broken promise and how it came to that, for a person.
 pub struct Story<'a> {
     pub plan: &'a Plan,
@@ -67,6 +87,9 @@ impl Display for Story<'_> {
         writeln!(to, "  at {}, after action #{}", violation.at, violation.step)?;
         let kinds: Vec<&str> = self.plan.weather.kinds.iter().map(|kind| kind.name()).collect();
         writeln!(to, "  with {}", if kinds.is_empty() { "no fault".to_owned() } else { kinds.join(", ") })?;
+        for (ordinal, fault) in self.plan.script.iter().flatten() {
+            writeln!(to, "  with {} at call {ordinal}", fault.name())?;
+        }
         writeln!(to, "\nThe shortest way to it that was found:\n")?;
         for line in self.life.trace.short().lines() {
             writeln!(to, "  {line}")?;

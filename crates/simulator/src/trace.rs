@@ -21,7 +21,7 @@ impl Trace {
 
     /// Notes a call of a function.
     pub(crate) fn call(&mut self, call: &Call) {
-        let fault = call.fault.map(|fault| format!("  !! {fault:?}"));
+        let fault = call.fault.map(|fault| format!("  !! {}", fault.name()));
         let service = call.service.rsplit('/').next().unwrap_or_default();
         self.line(&format!(
             "       {} {}/{} {} {} [{}] {}{}",

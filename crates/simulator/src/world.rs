@@ -10,10 +10,13 @@ use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use fleet::{Fleet, FleetError, FleetOptions};
 use http::Request;
+use local_cloud::FaultKind;
 use serde_json::{Value, json};
 
 use crate::action::{Action, System};
+use crate::dice::Dice;
 use crate::kinds::{Kind, Weather};
+use crate::matrix::Point;
 use crate::plan::Plan;
 use crate::trace::Trace;
 
@@ -21,10 +24,11 @@ pub(crate) use booking::Booked;
 pub(crate) use dunning::Subscriber;
 
 /// A rate of the template fires so often in a wait, and in the time of rest.
-const FIRINGS_IN_A_WAIT: i32 = 3;
+const FIRINGS_IN_A_WAIT: i32 = 2;
+const FIRINGS_IN_REST: i32 = 3;
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
-/// A bank's debit takes three days, the provider repeats an event for three.
-pub(crate) const REST: TimeDelta = TimeDelta::days(4);
+/// One reconciliation by the daily sweep, and 15 minutes.
+const DAY_AND_QUARTER_HOUR: TimeDelta = TimeDelta::minutes(24 * 60 + 15);
 
 /// An HTTP answer.
 #[derive(Clone, Debug)]
@@ -37,6 +41,9 @@ pub(crate) struct Answer {
 pub(crate) struct World {
     pub(crate) fleet: Fleet,
     pub(crate) system: System,
+    is_quick: bool,
+    /// How many calls there were before everything was mended.
+    pub(crate) mended_at: usize,
     pub(crate) bookings: Vec<Booked>,
     pub(crate) subscribers: Vec<Subscriber>,
     pub(crate) invoices: Vec<String>,
@@ -44,8 +51,12 @@ pub(crate) struct World {
     pub(crate) decided_by_operators: Vec<String>,
     pub(crate) trace: Trace,
     pub(crate) calls: u64,
+    /// Every call that a function made, in order.
+    pub(crate) points: Vec<Point>,
     secrets: u32,
+    /// What the world itself has injected.
     faults: BTreeMap<Kind, u64>,
+    weather: Weather,
 }
 
 impl World {
@@ -57,6 +68,7 @@ impl World {
         let mut options = FleetOptions::starting(plan.start);
         options.seed = plan.seed;
         options.venue = Some(plan.venue());
+        options.dunning_policy = Some(plan.dunning_policy());
         let off = match plan.system {
             System::Booking => "Dunning",
             System::Dunning => "Booking",
@@ -65,18 +77,27 @@ impl World {
         let mut world = Self {
             fleet: Fleet::start(options)?,
             system: plan.system,
+            is_quick: plan.is_quick,
+            mended_at: 0,
             bookings: Vec::new(),
             subscribers: Vec::new(),
             invoices: Vec::new(),
             decided_by_operators: Vec::new(),
             trace: Trace::default(),
             calls: 0,
+            points: Vec::new(),
             secrets: 0,
             faults: BTreeMap::new(),
+            weather: plan.weather.clone(),
         };
         if plan.system == System::Dunning {
             world.subscribe_everybody().await;
         }
+        if plan.weather.has(Kind::ClockChange) {
+            world.faults.insert(Kind::ClockChange, 1);
+        }
+        world.note_calls();
+        world.points.clear();
         Ok(world)
     }
 
@@ -85,13 +106,21 @@ impl World {
     }
 
     /// Lets the weather of a plan begin.
-    pub(crate) fn worsen(&self, weather: &Weather) {
-        mischief::begin(self, weather);
+    pub(crate) fn worsen(&self, script: Option<&[(u64, FaultKind)]>) {
+        mischief::begin(self, &self.weather);
+        if let Some(script) = script {
+            self.fleet.cloud.faults().set_script(script.to_vec());
+        }
     }
 
     /// Performs one action, lets what follows at once run, and notes it all.
     pub(crate) async fn perform(&mut self, step: usize, action: Action) {
         let at = self.now();
+        // Of the action's own number, so that it is the same whatever was left out before it.
+        let mut dice = Dice::new(self.weather.seed, &format!("provider {step}"));
+        if let Some(kind) = mischief::upset_provider(self, &self.weather, &mut dice) {
+            *self.faults.entry(kind).or_default() += 1;
+        }
         let outcome = self.carry_out(action).await;
         self.fleet.cloud.settle().await;
         self.trace
@@ -122,35 +151,59 @@ impl World {
         self.fleet.cloud.advance(by).await;
     }
 
-    /// Ends all that went wrong, and gives everything time to come to its end.
-    pub(crate) async fn come_to_rest(&mut self, step: usize) {
+    /// Ends all that went wrong. What follows from that at once has run.
+    pub(crate) async fn mend(&mut self, step: usize) {
         let at = self.now();
         mischief::end(self);
         self.fleet.cloud.settle().await;
+        self.trace.action(step, at, "everything is mended", "");
+        self.note_calls();
+        self.mended_at = self.points.len();
+    }
+
+    /// What must be over soon after everything works again has its time: two sweeps for a release, one
+    /// reconciliation and 15 minutes for a charge that nobody knows the end of.
+    pub(crate) async fn come_round(&mut self) {
+        match self.system {
+            System::Booking => {
+                for _ in 0..2 {
+                    self.sweep(0).await;
+                    self.wait(TimeDelta::minutes(1)).await;
+                }
+            }
+            System::Dunning => self.wait(DAY_AND_QUARTER_HOUR).await,
+        }
+        self.note_calls();
+    }
+
+    /// Gives everything the time to come to its end.
+    pub(crate) async fn come_to_rest(&mut self) {
+        let at = self.now();
         let until = match self.system {
-            System::Booking => self.end_of_bookings().max(at + REST),
-            System::Dunning => at + dunning::REST,
+            System::Booking => self.end_of_bookings().max(at + booking::REST),
+            System::Dunning => at + dunning::rest(self.is_quick),
         };
-        self.fleet.cloud.set_rates_at_most((until - at) / 6);
+        self.fleet.cloud.set_rates_at_most((until - at) / FIRINGS_IN_REST);
         self.fleet.cloud.advance_to(until).await;
-        self.trace.action(step, at, "everything is mended", "rest");
         self.note_calls();
     }
 
     fn note_calls(&mut self) {
         for call in self.fleet.cloud.calls() {
             self.calls += 1;
-            if let Some(fault) = call.fault {
-                *self.faults.entry(Kind::of_call(fault)).or_default() += 1;
-            }
             self.trace.call(&call);
+            self.points.push(Point::of(&call));
         }
         self.fleet.cloud.clear_calls();
     }
 
     /// What was injected so far.
     pub(crate) fn injected(&self) -> BTreeMap<Kind, u64> {
-        self.faults.clone()
+        let mut all = mischief::counted(self);
+        for (kind, count) in &self.faults {
+            *all.entry(*kind).or_default() += count;
+        }
+        all
     }
 
     /// The rows of a table.
@@ -220,7 +273,11 @@ impl World {
     }
 
     fn rotate_secret(&mut self) -> String {
+        if !self.weather.has(Kind::SecretRotation) {
+            return "not in this life".to_owned();
+        }
         self.secrets += 1;
+        *self.faults.entry(Kind::SecretRotation).or_default() += 1;
         let secret = format!("whsec_simulated_{}", self.secrets);
         match self.system {
             System::Booking => self.fleet.rotate_signing_secret(&secret),

@@ -27,6 +27,7 @@ pub(super) fn always(world: &World) -> Result<(), Broken> {
 pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     let rows = world.rows("dunr-dunning");
+    no_more_receipts_than_charges(world, &ledger)?;
     for row in &rows {
         nothing_is_open(row)?;
         debts_are_as_the_provider_says(row, &ledger)?;
@@ -37,6 +38,32 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
         whoever_owes_nothing_is_let_in(world, id, row, &ledger).await?;
     }
     Ok(())
+}
+
+/// The keys of charges that are asked for and not known.
+pub(super) fn open_charges(world: &World) -> Vec<String> {
+    let rows = world.rows("dunr-dunning").into_iter();
+    let keys = rows.filter_map(|row| row["attempt"]["key"].as_str().map(str::to_owned));
+    keys.collect()
+}
+
+pub(super) fn known_in_time(before: &[String], world: &World) -> Result<(), Broken> {
+    let now = open_charges(world);
+    let still = before.iter().find(|key| now.contains(key));
+    require(still.is_none(), "a charge is known in time", || {
+        format!("a day after everything worked again, {still:?} is still open")
+    })
+}
+
+/// A receipt is for a charge that succeeded.
+fn no_more_receipts_than_charges(world: &World, ledger: &Value) -> Result<(), Broken> {
+    let messages = world.fleet.cloud.messages();
+    let receipts = messages.iter().filter(|it| it.kind == "receipt").count();
+    let invoices = members(&ledger["invoices"]);
+    let paid = invoices.filter(|it| it["status"] == "paid").count();
+    require(receipts <= paid, "a message at most once", || {
+        format!("{receipts} receipts for {paid} paid invoices")
+    })
 }
 
 fn nothing_is_open(row: &Value) -> Result<(), Broken> {

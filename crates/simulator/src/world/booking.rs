@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::{World, members, nth_of, text};
 use crate::action::{Action, Card};
 
+/// A bank's debit takes three days, the provider repeats an event for three.
+pub(super) const REST: TimeDelta = TimeDelta::days(4);
+
 const PLACES: [&str; 3] = ["table-4", "table-5", "tasting"];
 /// Tries of somebody whose request was answered with a 5xx.
 const TRIES_MAX: usize = 3;
@@ -20,7 +23,6 @@ pub(crate) struct Booked {
     /// `None` while it was refused or not answered.
     pub(crate) id: Option<String>,
     pub(crate) pay_url: String,
-    pub(crate) starts_at: DateTime<Utc>,
 }
 
 impl World {
@@ -104,7 +106,6 @@ impl World {
         let day = (self.now() + TimeDelta::days(1 + i64::from(when % 4))).date_naive();
         let hour = 18 + when % 3;
         let starts = format!("{day}T{hour:02}:00");
-        let naive = format!("{starts}:00Z").parse().unwrap_or_else(|_| self.now());
         let wish = json!({"resource": nth_of(&PLACES, place), "starts_at": starts, "party": party,
             "name": NAMES[usize::try_from(customer).unwrap_or_default() % NAMES.len()],
             "phone": phone(customer), "source": "form"});
@@ -114,7 +115,6 @@ impl World {
             key: keyed.then(|| format!("form-{number}")),
             id: None,
             pay_url: String::new(),
-            starts_at: naive,
         });
     }
 

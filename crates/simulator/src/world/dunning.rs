@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::{Answer, World, nth_of, text};
 use crate::action::Action;
 
-/// The longest course: five dates over ten business days, the looks after an unanswered charge, and
-/// a week.
-pub(super) const REST: TimeDelta = TimeDelta::days(21);
+/// How long the longest course takes: its business days and banks' holidays, the looks after a charge
+/// that nobody answered, and some days more.
+pub(super) fn rest(is_quick: bool) -> TimeDelta {
+    TimeDelta::days(if is_quick { 11 } else { 22 })
+}
 
 const SUBSCRIBERS: usize = 2;
 const NAMES: [&str; 2] = ["Perpetua Featherstone", "Cornelius Bramble"];
