@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_earliest_is_taken_first_and_nothing_before_its_time() {
-        let at = |seconds| DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap();
         let waiting = Waiting::default();
         for (seconds, name) in [(20, "b"), (10, "a"), (20, "c"), (30, "d")] {
             waiting.put(at(seconds), name);
