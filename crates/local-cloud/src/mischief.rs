@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::bad_deploy::BadDeploys;
+use crate::clock::Skews;
 use crate::invoke::Work;
 use crate::services::index_lag::Indexes;
 use crate::template::Schedule;
@@ -21,6 +23,8 @@ pub(crate) struct Mischief {
     pub(crate) paused: Waiting<Work>,
     pub(crate) redeliveries: Waiting<Redelivery>,
     pub(crate) indexes: Indexes,
+    pub(crate) bad_deploys: BadDeploys,
+    pub(crate) skews: Skews,
     /// Schedules by their keys.
     pub(crate) firings: Waiting<(String, Schedule)>,
     /// Firings that were put off, by the schedule's key and when they are due now.
