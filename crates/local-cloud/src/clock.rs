@@ -1,6 +1,7 @@
 //! The one clock: everything in the cloud reads it, and only the pump and its owner move it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use aws_smithy_async::time::TimeSource;
@@ -31,6 +32,35 @@ impl Clock {
         let now = self.now();
         let seconds = u64::try_from(now.timestamp()).unwrap_or_default();
         Duration::new(seconds, now.timestamp_subsec_nanos().min(999_999_999))
+    }
+}
+
+/// How far the clocks of functions are ahead; `None` is every function that is not named.
+#[derive(Debug, Default)]
+pub(crate) struct Skews(Mutex<BTreeMap<Option<String>, chrono::Duration>>);
+
+impl Skews {
+    pub(crate) fn set(&self, function: Option<&str>, skew: chrono::Duration) {
+        self.lock().insert(function.map(str::to_owned), skew);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    pub(crate) fn of(&self, function: &str) -> chrono::Duration {
+        let skews = self.lock();
+        if skews.is_empty() {
+            return chrono::Duration::zero();
+        }
+        let own = skews.get(&Some(function.to_owned()));
+        own.or_else(|| skews.get(&None))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<String>, chrono::Duration>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

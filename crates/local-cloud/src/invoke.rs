@@ -11,6 +11,7 @@ use aws_smithy_runtime_api::client::stalled_stream_protection::StalledStreamProt
 use aws_smithy_types::retry::RetryConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use lambda_kit::{Entropy, Environment, FUNCTION_NAME, Failure, Setup};
 use serde_json::Value;
@@ -72,7 +73,7 @@ impl Cloud {
         result
     }
 
-    async fn run(
+    pub(crate) async fn run_well(
         self: &Arc<Self>,
         function: &str,
         event: Value,
@@ -91,7 +92,7 @@ impl Cloud {
                 function: function.to_owned(),
                 problem: error.to_string(),
             })?;
-        let handler = Arc::clone(&instance).handle(event, self.clock.now());
+        let handler = Arc::clone(&instance).handle(event, self.now_of(function));
         let handling = std::panic::AssertUnwindSafe(handler).catch_unwind();
         let work = Work {
             function: function.to_owned(),
@@ -101,6 +102,15 @@ impl Cloud {
             running: Invocation::new(number).start(handling),
         };
         self.go_on(work).await
+    }
+
+    /// The present instant by the clock of a function.
+    fn now_of(&self, function: &str) -> DateTime<Utc> {
+        let skew = self.mischief.skews.of(function);
+        if !skew.is_zero() {
+            self.faults.count("skewed_clock");
+        }
+        self.clock.now() + skew
     }
 
     /// Runs the handler until it answers, dies or is paused.

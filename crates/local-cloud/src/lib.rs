@@ -27,6 +27,26 @@
 //! meant: a failed batch comes back after its visibility time-out, at most as often as the redrive
 //! policy says.
 //!
+//! # What can go wrong
+//!
+//! Nothing, until it is asked for. All of it comes from seeds and the virtual clock, and
+//! [`Faults::injected`] counts what was played, by the names in the last column.
+//!
+//! | asked for by | what happens | counted as |
+//! |---|---|---|
+//! | [`Faults::add`], [`Faults::set_random`], [`Faults::set_script`] | a call goes wrong in one of the ways of [`FaultKind`]; by chance or by script never in one that does not fit it ([`FaultKind::fits`]) | the kind's name |
+//! | [`FaultKind::Late`] | the request is applied when it is due, as any call then, whatever has happened meanwhile; its permission is checked then | `late`, `late_arrived` |
+//! | [`FaultKind::Paused`] | the delivery has timed out; a new instance serves others; the handler goes on with its next call when it is due, with its old `now`, and its answer is nobody's. A handler's sleeps stand still meanwhile | `paused`, `paused_woken` |
+//! | [`LocalCloud::set_disorder`] | deliveries out of order, doubled, late, and again long after; schedules twice, late, or after they were deleted: see [`Disorder`] | `duplicate_message`, `duplicate_batch`, `duplicate_invocation`, `reordered_queue`, `redelivered_late`, `delayed_message`, `delayed_stream`, `delayed_invocation`, `visibility_expired`, `schedule_fired_twice`, `schedule_late`, `schedule_fired_after_delete` |
+//! | [`LocalCloud::set_index_lag`] | a function's query or scan of a global secondary index misses the last writes; the table itself is never behind, and neither are operators | `index_behind` |
+//! | [`LocalCloud::set_ttl_lag`] | rows stay readable past their time, for as long as is asked and up to an hour more | |
+//! | [`LocalCloud::set_clock_skew`] | a handler's `now` is ahead or behind; the SDK's own clock is right, as nobody here checks when a call was signed | `skewed_clock` |
+//! | [`LocalCloud::break_function`] | a function panics at some events, in a batch at some records, until it is healed | `bad_deploy` |
+//! | a neighbour's header `x-events-first` | what it has to send arrives before its answer does | `events_first` |
+//!
+//! What waits (late requests, paused invocations, redelivered streams, firings of deleted schedules)
+//! is in memory only, and [`LocalCloud::unfinished`] tells how much it is.
+//!
 //! # What differs from AWS
 //!
 //! The SDK's retry quota is one per service and process, as in Lambda, but here all functions share
@@ -40,10 +60,12 @@
 //! nobody: only the caller's role decides. A mail bounces when a test says so, and SES's sandbox and
 //! suppression list refuse nothing.
 
+mod bad_deploy;
 mod blobs;
 mod clock;
 mod cloud;
 mod disorder;
+mod disturb;
 mod door;
 mod error;
 mod faults;
@@ -247,12 +269,6 @@ impl LocalCloud {
         &self.0.faults
     }
 
-    /// How many requests are still on their way and how many invocations are paused; each is due at
-    /// its instant.
-    pub fn unfinished(&self) -> usize {
-        self.0.mischief.len()
-    }
-
     /// A DynamoDB client that may do everything and is not counted.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         aws_sdk_dynamodb::Client::new(&self.operator())
@@ -315,39 +331,6 @@ impl LocalCloud {
                 .map(|message| message.id.clone())
         };
         self.0.store.look(|state| last(&state.messages))
-    }
-
-    /// How long past its time a row stays readable; nothing at first.
-    pub fn set_ttl_lag(&self, lag: Duration) {
-        *self
-            .0
-            .ttl_lag
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = lag;
-    }
-
-    /// Lets global secondary indexes be behind their tables from now on, for functions that query or
-    /// scan them; `None` ends it at once.
-    ///
-    /// # Errors
-    /// The second database that this needs can't be made.
-    pub fn set_index_lag(&self, lag: Option<IndexLag>) -> Result<(), CloudError> {
-        self.0.mischief.indexes.set(&self.0, lag)
-    }
-
-    /// Fires each `rate(…)` of the template once in this time at most, from now on: months of virtual
-    /// time are spent on what happens in them, and not on sweeps each minute that find nothing.
-    pub fn set_rates_at_most(&self, every: Duration) {
-        *self
-            .0
-            .rates_at_most
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = every;
-    }
-
-    /// Delivers out of order, twice and in small batches from now on; `None` ends it.
-    pub fn set_disorder(&self, disorder: Option<Disorder>) {
-        self.0.dice.set(disorder);
     }
 
     /// The deployed names in the template.

@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::bad_deploy::BadDeploys;
+use crate::clock::Skews;
 use crate::invoke::Work;
 use crate::services::index_lag::Indexes;
 use crate::template::Schedule;
@@ -21,6 +23,8 @@ pub(crate) struct Mischief {
     pub(crate) paused: Waiting<Work>,
     pub(crate) redeliveries: Waiting<Redelivery>,
     pub(crate) indexes: Indexes,
+    pub(crate) bad_deploys: BadDeploys,
+    pub(crate) skews: Skews,
     /// Schedules by their keys.
     pub(crate) firings: Waiting<(String, Schedule)>,
     /// Firings that were put off, by the schedule's key and when they are due now.
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_earliest_is_taken_first_and_nothing_before_its_time() {
-        let at = |seconds| DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap();
         let waiting = Waiting::default();
         for (seconds, name) in [(20, "b"), (10, "a"), (20, "c"), (30, "d")] {
             waiting.put(at(seconds), name);

@@ -3,12 +3,16 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
+/// The header by which a neighbour says that what it has to send is to arrive before this answer.
+pub(crate) const EVENTS_FIRST: &str = "x-events-first";
+
 /// A party outside AWS. It has no clock of its own: time is passed in.
 pub trait Neighbour: Send + Sync {
     /// Where the functions believe it is, such as `http://127.0.0.1:8787/stripe`.
     fn base_url(&self) -> &str;
 
-    /// Answers a request. Its path is relative to the base URL and starts with `/`.
+    /// Answers a request. Its path is relative to the base URL and starts with `/`. An answer with
+    /// the header `x-events-first` reaches its caller when what is due by now has been delivered.
     fn call(&self, request: http::Request<Bytes>, now: DateTime<Utc>) -> http::Response<Bytes>;
 
     /// When it will next want to send something by itself.

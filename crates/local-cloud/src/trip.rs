@@ -14,6 +14,8 @@ use crate::faults::FaultKind;
 use crate::in_part;
 use crate::invocation::{Ending, Invocation};
 use crate::meter::Call;
+use crate::neighbour::EVENTS_FIRST;
+use crate::pump::{Settled, deliver_neighbour};
 use crate::roll;
 use crate::router::Outgoing;
 use crate::services;
@@ -56,7 +58,11 @@ impl Trip {
             faults.strike(function, outgoing.service(), &outgoing.operation())
         };
         let Some(strike) = self.function.as_deref().and_then(strike) else {
-            return Ok(self.go(outgoing, None).response);
+            let done = self.go(outgoing, None);
+            if done.response.headers().contains_key(EVENTS_FIRST) {
+                self.let_events_come(outgoing).await;
+            }
+            return Ok(done.response);
         };
         let fault = strike.fault;
         let done = match fault {
@@ -84,6 +90,21 @@ impl Trip {
         let done = self.perform(outgoing, None);
         self.record(outgoing, fault, Some(&done));
         done
+    }
+
+    /// Delivers what a neighbour has to send before its answer goes to the caller.
+    async fn let_events_come(&self, outgoing: &Outgoing) {
+        if let Outgoing::Neighbour { neighbour, .. } = outgoing {
+            self.cloud.faults.count("events_first");
+            let mut settled = Settled::NOTHING;
+            // Boxed, as the functions that hear of it may call as well.
+            Box::pin(deliver_neighbour(
+                &self.cloud,
+                neighbour.as_ref(),
+                &mut settled,
+            ))
+            .await;
+        }
     }
 
     fn keep_for_later(&self, outgoing: &Outgoing, ordinal: u64) {

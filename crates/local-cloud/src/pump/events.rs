@@ -116,7 +116,12 @@ async fn invoke_pending(cloud: &Arc<Cloud>, mut pending: PendingInvocation, sett
     }
 }
 
-async fn deliver_neighbour(cloud: &Arc<Cloud>, neighbour: &dyn Neighbour, settled: &mut Settled) {
+/// Takes what one neighbour sends by now to the functions' URLs.
+pub(crate) async fn deliver_neighbour(
+    cloud: &Arc<Cloud>,
+    neighbour: &dyn Neighbour,
+    settled: &mut Settled,
+) {
     let now = cloud.clock.now();
     if neighbour.due_at().is_none_or(|due| due > now) {
         return;

@@ -17,6 +17,7 @@ use crate::cloud::Cloud;
 use crate::store::MadeSchedule;
 use crate::template::{QueueMapping, ScheduleTarget, StreamMapping, function_in};
 
+pub(crate) use events::deliver_neighbour;
 pub(crate) use schedules::{fire, schedule_of};
 pub(crate) use streams::Writes;
 

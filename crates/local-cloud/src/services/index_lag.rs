@@ -254,10 +254,8 @@ fn written(cloud: &Cloud, request: &AwsRequest) -> Vec<(String, Value)> {
 /// The table and key that one write names.
 fn of_one(cloud: &Cloud, write: &Value) -> Option<(String, Value)> {
     let table = write["TableName"].as_str()?;
-    let key = match &write["Key"] {
-        Value::Null => key_of(cloud, table, &write["Item"]),
-        key => key.clone(),
-    };
+    let key = write.get("Key").cloned();
+    let key = key.unwrap_or_else(|| key_of(cloud, table, &write["Item"]));
     Some((table.to_owned(), key))
 }
 

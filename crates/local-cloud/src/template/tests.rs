@@ -72,7 +72,7 @@ Resources:
       DestinationConfig: {OnFailure: {Destination: !GetAtt JobsDead.Arn}}
 "#;
 
-fn stack(parameters: &[(&str, &str)]) -> Result<Stack, CloudError> {
+fn stack(parameters: &[(&str, &str)]) -> Result<Arc<Stack>, CloudError> {
     let parameters = parameters
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

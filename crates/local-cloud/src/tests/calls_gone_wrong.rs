@@ -147,10 +147,8 @@ async fn a_paused_invocation_goes_on_later_with_the_time_that_it_had() {
         201,
         "others have an instance of their own"
     );
-    let due = cloud.next_due().unwrap();
     cloud.settle().await;
     assert_eq!(cloud.table("rows").unwrap().len(), 1, "it sleeps");
-    let _ = due;
     cloud.advance(Duration::minutes(15)).await;
     let made = json!("2027-03-01T09:00:00+00:00");
     let rows = cloud.table("rows").unwrap();
@@ -195,20 +193,32 @@ async fn a_batch_whose_invocation_is_paused_comes_again_and_both_do_the_work() {
 }
 
 #[tokio::test]
-async fn a_paused_invocation_may_be_paused_again_and_may_die() {
+async fn an_invocation_that_has_woken_up_may_die_of_its_next_call() {
     let cloud = cloud();
     let faults = cloud.faults();
-    faults.add(FaultRule::once("relay", "SendMessage", FaultKind::Paused));
-    faults.add(FaultRule::once("relay", "SendMessage", FaultKind::CrashAfter).nth(3));
+    faults.add(FaultRule::once("relay", "SendMessage", FaultKind::Paused).times(2));
+    faults.add(FaultRule::once("relay", "SendMessage", FaultKind::CrashAfter).nth(5));
     for id in ["fail-1", "fail-2"] {
         put(&cloud, id).await;
     }
     cloud.advance(Duration::hours(1)).await;
     assert_eq!(cloud.unfinished(), 0);
+    let of = |fault: FaultKind| {
+        let calls = cloud.calls().into_iter();
+        let calls = calls.filter(move |call| call.fault == Some(fault));
+        calls.map(|call| call.invocation).collect::<Vec<_>>()
+    };
+    let woken = of(FaultKind::Paused);
+    assert_eq!(woken.len(), 2);
+    assert_eq!(of(FaultKind::CrashAfter).len(), 1);
+    assert!(woken.contains(&of(FaultKind::CrashAfter)[0]));
     let mut dead = bodies(&cloud, "jobs-dlq");
     dead.sort();
-    dead.dedup();
-    assert_eq!(dead, ["fail-1", "fail-2"]);
+    let expected = ["fail-1", "fail-1", "fail-1", "fail-2", "fail-2"];
+    assert_eq!(
+        dead, expected,
+        "two that woke up, and the stream's own tries"
+    );
 }
 
 #[tokio::test]

@@ -11,18 +11,19 @@ fn disorderly(disorder: Disorder) -> LocalCloud {
     cloud
 }
 
-/// `function minutes` of each start of a function, since the beginning.
+/// When a function was started, in seconds since the beginning.
 fn starts(
     happenings: &mut tokio::sync::broadcast::Receiver<Happening>,
     function: &str,
 ) -> Vec<i64> {
     let mut starts = Vec::new();
     while let Ok(happening) = happenings.try_recv() {
-        match happening {
-            Happening::InvocationStarted {
-                at, function: name, ..
-            } if name == function => starts.push((at - options().start).num_seconds()),
-            _ => {}
+        if let Happening::InvocationStarted {
+            at, function: name, ..
+        } = happening
+            && name == function
+        {
+            starts.push((at - options().start).num_seconds());
         }
     }
     starts

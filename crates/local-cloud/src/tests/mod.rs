@@ -2,6 +2,7 @@
 
 mod calls_gone_wrong;
 mod delivery;
+mod deployments;
 mod disorderly;
 mod faults;
 mod index_lag;

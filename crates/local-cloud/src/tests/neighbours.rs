@@ -141,3 +141,73 @@ async fn what_a_neighbour_sends_arrives_when_it_is_due() {
         "2027-03-01T09:00:07+00:00"
     );
 }
+
+/// A bank that tells what it did before it answers.
+struct HastyBank(Bank);
+
+impl Neighbour for HastyBank {
+    fn base_url(&self) -> &str {
+        self.0.base_url()
+    }
+
+    fn call(&self, request: Request<Bytes>, now: DateTime<Utc>) -> Response<Bytes> {
+        let told = Request::post("/").header("content-type", "application/json");
+        let told = told.body(Bytes::from_static(br#"{"id":"from-bank"}"#));
+        let delivery = Delivery {
+            id: "evt-1".to_owned(),
+            function: "writer".to_owned(),
+            request: told.unwrap(),
+        };
+        self.0.waiting.lock().unwrap().push((now, delivery));
+        let mut answer = self.0.call(request, now);
+        let yes = http::HeaderValue::from_static("true");
+        answer.headers_mut().insert("x-events-first", yes);
+        answer
+    }
+
+    fn due_at(&self) -> Option<DateTime<Utc>> {
+        self.0.due_at()
+    }
+
+    fn take_due(&self, now: DateTime<Utc>) -> Vec<Delivery> {
+        self.0.take_due(now)
+    }
+
+    fn delivered(&self, id: &str, status: u16, now: DateTime<Utc>) {
+        self.0.delivered(id, status, now);
+    }
+}
+
+#[tokio::test]
+async fn an_event_can_arrive_before_the_answer_to_what_made_it() {
+    let cloud = cloud();
+    let bank = Arc::new(HastyBank(Bank::default()));
+    cloud.attach(bank.clone());
+    let url = "http://127.0.0.1:8787/bank/v1/refunds";
+    assert_eq!(call(&cloud, url).await, Ok(201));
+    let answered = bank.0.answered.lock().unwrap().clone();
+    assert_eq!(
+        answered,
+        [("evt-1".to_owned(), 201)],
+        "nobody had to settle"
+    );
+    assert_eq!(cloud.table("rows").unwrap().len(), 1);
+    assert_eq!(cloud.faults().injected()["events_first"], 1);
+}
+
+#[tokio::test]
+async fn a_late_request_reaches_a_neighbour_too() {
+    let cloud = cloud();
+    let bank = Arc::new(Bank::default());
+    cloud.attach(bank.clone());
+    let late = FaultRule::once("writer", "POST /v1/*", FaultKind::Late);
+    cloud.faults().add(late);
+    let url = "http://127.0.0.1:8787/bank/v1/refunds";
+    assert!(call(&cloud, url).await.is_err());
+    assert_eq!(bank.seen.lock().unwrap().len(), 0);
+    cloud.advance(Duration::minutes(10)).await;
+    let seen = bank.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 1);
+    assert!(seen[0].ends_with("POST /v1/refunds amount=1"), "{seen:?}");
+    assert!(!seen[0].starts_with("2027-03-01 09:00:00"), "{seen:?}");
+}

@@ -319,9 +319,9 @@ async fn a_client_with_time_outs_is_not_timed_out_by_the_sleep_that_takes_no_tim
         .table_name("rows")
         .item("id", AttributeValue::S("a".to_owned()))
         .send();
-    let result = crate::invocation::Invocation::new(1)
-        .run(put)
-        .await
-        .unwrap();
+    let running = crate::invocation::Invocation::new(1).start(put);
+    let crate::invocation::Step::Answered(result) = running.go_on().await else {
+        panic!("nothing was to interrupt it");
+    };
     assert!(result.is_ok(), "{result:?}");
 }

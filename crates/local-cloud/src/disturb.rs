@@ -1,0 +1,75 @@
+//! The doors by which a test or a simulation disturbs the cloud, beside the plan of faults.
+
+use std::sync::PoisonError;
+
+use chrono::Duration;
+
+use crate::LocalCloud;
+use crate::disorder::Disorder;
+use crate::error::CloudError;
+use crate::services::IndexLag;
+
+impl LocalCloud {
+    /// How long past its time a row stays readable; nothing at first.
+    pub fn set_ttl_lag(&self, lag: Duration) {
+        *self
+            .0
+            .ttl_lag
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = lag;
+    }
+
+    /// Lets global secondary indexes be behind their tables from now on, for functions that query or
+    /// scan them; `None` ends it at once.
+    ///
+    /// # Errors
+    /// The second database that this needs can't be made.
+    pub fn set_index_lag(&self, lag: Option<IndexLag>) -> Result<(), CloudError> {
+        self.0.mischief.indexes.set(&self.0, lag)
+    }
+
+    /// Sets the clock of a function, or of every function that is not named, ahead by `skew`: its
+    /// handler gets that `now`. A paused handler keeps the `now` that it had. Zero is a right clock.
+    pub fn set_clock_skew(&self, function: Option<&str>, skew: Duration) {
+        self.0.mischief.skews.set(function, skew);
+    }
+
+    /// Sets all clocks right.
+    pub fn clear_clock_skews(&self) {
+        self.0.mischief.skews.clear();
+    }
+
+    /// Deploys a function badly: from now on it panics at events, as JSON, that contain `text`. Where
+    /// batches may fail in part, only the records that contain it fail (and in a stream, what is behind
+    /// them comes again).
+    pub fn break_function(&self, function: &str, text: &str) {
+        self.0.mischief.bad_deploys.add(function, text);
+    }
+
+    /// Deploys a function well again.
+    pub fn heal_function(&self, function: &str) {
+        self.0.mischief.bad_deploys.heal(function);
+    }
+
+    /// Fires each `rate(…)` of the template once in this time at most, from now on: months of virtual
+    /// time are spent on what happens in them, and not on sweeps each minute that find nothing.
+    pub fn set_rates_at_most(&self, every: Duration) {
+        *self
+            .0
+            .rates_at_most
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = every;
+    }
+
+    /// Delivers out of order, twice, late or as else is asked from now on; `None` ends it, except for
+    /// what is under way.
+    pub fn set_disorder(&self, disorder: Option<Disorder>) {
+        self.0.dice.set(disorder);
+    }
+
+    /// How much is under way: late requests, paused invocations, redeliveries of streams, firings of
+    /// deleted schedules. Each is due at its instant ([`LocalCloud::next_due`]).
+    pub fn unfinished(&self) -> usize {
+        self.0.mischief.len()
+    }
+}
