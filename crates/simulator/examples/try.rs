@@ -12,7 +12,7 @@ fn main() {
     let mut calls = 0;
     let mut bad = 0;
     for seed in from..to {
-        let plan = Plan::new(seed, &systems, 14, Kind::ALL);
+        let plan = Plan::new(seed, &systems, std::env::var("STEPS").map_or(10, |it| it.parse().unwrap()), Kind::ALL);
         let life = live(&plan);
         calls += life.calls; if to - from == 1 { println!("{:?}\n{}", plan.system, life.trace.text()); }
         if let Some(violation) = &life.violation {

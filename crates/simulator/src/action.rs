@@ -98,6 +98,7 @@ pub enum Action {
     },
     StaffRefund {
         nth: u32,
+        part: bool,
     },
     Waive {
         nth: u32,
@@ -176,6 +177,8 @@ pub enum Action {
         nth: u32,
     },
     RotateSecret,
+    /// A message that nobody can read is put into a queue, beside good ones.
+    Poison,
     /// A scheduled function is invoked out of turn.
     Sweep {
         nth: u32,
@@ -235,7 +238,8 @@ fn booking(dice: &mut Dice) -> Action {
         (3, 17),
         (2, 18),
         (3, 19),
-        (24, 20),
+        (2, 20),
+        (24, 21),
     ]);
     match kind {
         0 => book(dice),
@@ -266,7 +270,10 @@ fn booking(dice: &mut Dice) -> Action {
             nth,
             attended: dice.chance(600),
         },
-        9 => Action::StaffRefund { nth },
+        9 => Action::StaffRefund {
+            nth,
+            part: dice.chance(500),
+        },
         10 => Action::Waive { nth },
         11 => Action::Text {
             customer: dice.roll(6),
@@ -294,6 +301,7 @@ fn booking(dice: &mut Dice) -> Action {
         17 => Action::ResendEvent { nth: dice.roll(32) },
         18 => Action::RotateSecret,
         19 => Action::Sweep { nth: dice.roll(4) },
+        20 => Action::Poison,
         _ => wait(dice, 700),
     }
 }

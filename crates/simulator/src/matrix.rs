@@ -2,7 +2,7 @@
 
 mod stories;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -33,6 +33,12 @@ impl Point {
             resources: call.resources.clone(),
             invocation: call.invocation,
         }
+    }
+
+    /// The invoice that it asks the provider to charge.
+    pub(crate) fn charged_invoice(&self) -> Option<&str> {
+        let path = self.operation.strip_prefix("POST /v1/invoices/")?;
+        path.strip_suffix("/pay")
     }
 
     /// Whether money hangs on it: a request that changes something at the provider, or the writes
@@ -148,17 +154,16 @@ fn worth_striking(points: &[Point]) -> Vec<usize> {
         let idle = idle.entry((&point.function, point.invocation)).or_insert(true);
         *idle &= only_looks;
     }
-    let mut seen = BTreeSet::new();
-    let mut first = BTreeMap::new();
-    let worth = |(number, point): (usize, &Point)| {
-        if !idle[&(&point.function, point.invocation)] {
-            return Some(number);
-        }
+    let mut first: BTreeMap<&String, Option<u64>> = BTreeMap::new();
+    let mut worth = Vec::new();
+    for (number, point) in points.iter().enumerate() {
+        let is_idle = idle[&(&point.function, point.invocation)];
         let invocation = *first.entry(&point.function).or_insert(point.invocation);
-        let is_first = invocation == point.invocation && seen.insert((&point.function, number));
-        is_first.then_some(number)
-    };
-    points.iter().enumerate().filter_map(worth).collect()
+        if !is_idle || invocation == point.invocation {
+            worth.push(number);
+        }
+    }
+    worth
 }
 
 fn ordinal(number: usize) -> u64 {

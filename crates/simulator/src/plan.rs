@@ -50,9 +50,11 @@ impl Plan {
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
         let is_quick = dice.chance(600);
         let count = dice.between(steps.div_ceil(2).try_into().unwrap_or(1), steps.try_into().unwrap_or(u32::MAX));
-        let first = Action::first(system, &mut dice);
-        let rest = (1..count).map(|_| Action::rolled(system, &mut dice));
-        let steps = std::iter::once(first).chain(rest).enumerate().collect();
+        // Some lives begin with a crowd, so that more is due at once than a sweep can take for granted.
+        let firsts = if dice.chance(150) { 6 } else { 1 };
+        let mut actions: Vec<Action> = (0..firsts).map(|_| Action::first(system, &mut dice)).collect();
+        actions.extend((1..count).map(|_| Action::rolled(system, &mut dice)));
+        let steps = actions.into_iter().enumerate().collect();
         Self {
             seed,
             system,

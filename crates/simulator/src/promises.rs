@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use crate::action::System;
+use crate::kinds::Kind;
 use crate::world::World;
 
 pub(crate) use discretion::{forget_lines, listen};
@@ -36,6 +37,9 @@ pub(crate) struct Memory {
     /// Messages that were looked at already.
     messages: usize,
     texts: BTreeSet<(String, String)>,
+    /// Invoices that were over, and the calls that were looked at.
+    over: BTreeSet<String>,
+    points: usize,
     /// Charges that nobody knew the end of when everything worked again, by their keys.
     unknown: Vec<String>,
     pub(crate) checks: u64,
@@ -49,10 +53,14 @@ impl Memory {
     pub(crate) fn after_action(&mut self, world: &World) -> Result<(), Broken> {
         self.checks += 1;
         permissions(world)?;
+        if let Some(complaint) = world.complaints.first() {
+            return broken("a refusal is true", complaint.clone());
+        }
+        self.genuine_events_are_taken(world)?;
         self.no_message_twice(world)?;
         match world.system {
             System::Booking => booking::always(self, world),
-            System::Dunning => dunning::always(world),
+            System::Dunning => dunning::always(self, world),
         }
     }
 
@@ -79,6 +87,17 @@ impl Memory {
         match world.system {
             System::Booking => booking::at_rest(world),
             System::Dunning => dunning::at_rest(world).await,
+        }
+    }
+
+    /// No delivery of the provider is refused as not genuine, also while the secret is rolled.
+    fn genuine_events_are_taken(&mut self, world: &World) -> Result<(), Broken> {
+        let mut refused = world.deliveries.iter().filter(|(_, status)| *status == 400);
+        match refused.next() {
+            Some((id, _)) if !world.weather.has(Kind::ClockSkew) => {
+                broken("a genuine event is taken", format!("delivery {id} was refused"))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

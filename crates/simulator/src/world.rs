@@ -10,8 +10,9 @@ use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use fleet::{Fleet, FleetError, FleetOptions};
 use http::Request;
-use local_cloud::FaultKind;
+use local_cloud::{FaultKind, Happening};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::Receiver;
 
 use crate::action::{Action, System};
 use crate::dice::Dice;
@@ -20,7 +21,7 @@ use crate::matrix::Point;
 use crate::plan::Plan;
 use crate::trace::Trace;
 
-pub(crate) use booking::Booked;
+pub(crate) use booking::{Booked, STAFF_REFUND};
 pub(crate) use dunning::Subscriber;
 
 /// A rate of the template fires so often in a wait, and in the time of rest.
@@ -49,14 +50,25 @@ pub(crate) struct World {
     pub(crate) invoices: Vec<String>,
     /// Subscriptions whose access an operator has decided.
     pub(crate) decided_by_operators: Vec<String>,
+    /// Bookings whose guests did not come, as the staff said.
+    pub(crate) marked_absent: Vec<String>,
+    /// Refusals for a reason that was not so.
+    pub(crate) complaints: Vec<String>,
+    /// When the payment of a subscription first failed in its present course.
+    pub(crate) failed_at: BTreeMap<String, DateTime<Utc>>,
     pub(crate) trace: Trace,
     pub(crate) calls: u64,
     /// Every call that a function made, in order.
     pub(crate) points: Vec<Point>,
     secrets: u32,
+    /// The signing secret that the fleet has and the provider does not yet.
+    untold_secret: Option<String>,
     /// What the world itself has injected.
     faults: BTreeMap<Kind, u64>,
-    weather: Weather,
+    pub(crate) weather: Weather,
+    /// How the provider's deliveries were answered.
+    pub(crate) deliveries: Vec<(String, u16)>,
+    happenings: Receiver<Happening>,
 }
 
 impl World {
@@ -74,8 +86,8 @@ impl World {
             System::Dunning => "Booking",
         };
         options.parameters = [(off.to_owned(), "off".to_owned())].into();
+        let fleet = Fleet::start(options)?;
         let mut world = Self {
-            fleet: Fleet::start(options)?,
             system: plan.system,
             is_quick: plan.is_quick,
             mended_at: 0,
@@ -83,12 +95,19 @@ impl World {
             subscribers: Vec::new(),
             invoices: Vec::new(),
             decided_by_operators: Vec::new(),
+            marked_absent: Vec::new(),
+            complaints: Vec::new(),
+            failed_at: BTreeMap::new(),
             trace: Trace::default(),
             calls: 0,
             points: Vec::new(),
             secrets: 0,
+            untold_secret: None,
             faults: BTreeMap::new(),
             weather: plan.weather.clone(),
+            deliveries: Vec::new(),
+            happenings: fleet.cloud.watch(),
+            fleet,
         };
         if plan.system == System::Dunning {
             world.subscribe_everybody().await;
@@ -137,6 +156,7 @@ impl World {
             Action::ResendEvent { nth } => self.resend_event(nth),
             Action::RotateSecret => self.rotate_secret(),
             Action::Sweep { nth } => self.sweep(nth).await,
+            Action::Poison => self.poison().await,
             _ => match self.system {
                 System::Booking => self.act_in_booking(action).await,
                 System::Dunning => self.act_in_dunning(action).await,
@@ -155,6 +175,7 @@ impl World {
     pub(crate) async fn mend(&mut self, step: usize) {
         let at = self.now();
         mischief::end(self);
+        self.tell_provider_the_secret();
         self.fleet.cloud.settle().await;
         self.trace.action(step, at, "everything is mended", "");
         self.note_calls();
@@ -167,7 +188,8 @@ impl World {
         match self.system {
             System::Booking => {
                 for _ in 0..2 {
-                    self.sweep(0).await;
+                    self.invoke("bdc-release-sweep").await;
+                    self.invoke("bdc-relay").await;
                     self.wait(TimeDelta::minutes(1)).await;
                 }
             }
@@ -195,6 +217,11 @@ impl World {
             self.points.push(Point::of(&call));
         }
         self.fleet.cloud.clear_calls();
+        while let Ok(happening) = self.happenings.try_recv() {
+            if let Happening::Delivered { id, status, .. } = happening {
+                self.deliveries.push((id, status));
+            }
+        }
     }
 
     /// What was injected so far.
@@ -278,29 +305,58 @@ impl World {
         }
         self.secrets += 1;
         *self.faults.entry(Kind::SecretRotation).or_default() += 1;
+        // The provider is told at the next change, or at the end: until then it signs with the old one.
+        self.tell_provider_the_secret();
         let secret = format!("whsec_simulated_{}", self.secrets);
-        match self.system {
-            System::Booking => self.fleet.rotate_signing_secret(&secret),
-            System::Dunning => self.fleet.rotate_dunning_signing_secret(&secret),
-        }
+        self.fleet.expect_signing_secret(self.webhook(), &secret);
+        self.untold_secret = Some(secret);
         "rotated".to_owned()
     }
 
+    fn webhook(&self) -> &'static str {
+        match self.system {
+            System::Booking => "bdc-webhook",
+            System::Dunning => "dunr-webhook",
+        }
+    }
+
+    fn tell_provider_the_secret(&mut self) {
+        if let Some(secret) = self.untold_secret.take() {
+            let secrets = vec![secret];
+            match self.system {
+                System::Booking => self.fleet.sandbox.set_signing_secrets(secrets),
+                System::Dunning => {
+                    self.fleet.sandbox.set_endpoint_secrets(self.webhook(), secrets);
+                }
+            }
+        }
+    }
+
     async fn sweep(&self, nth: u32) -> String {
-        let (functions, event) = match self.system {
-            System::Booking => (
-                &["bdc-release-sweep", "bdc-settle-sweep", "bdc-cashier", "bdc-relay"][..],
-                json!({"kind": "sweep"}),
-            ),
-            System::Dunning => (
-                &["dunr-sweep", "dunr-relay", "dunr-summary"][..],
-                json!({"kind": "sweep"}),
-            ),
+        let functions: &[&str] = match self.system {
+            System::Booking => &["bdc-release-sweep", "bdc-settle-sweep", "bdc-cashier", "bdc-relay"],
+            System::Dunning => &["dunr-sweep", "dunr-relay", "dunr-summary"],
         };
-        let Some(function) = nth_of(functions, nth) else {
-            return String::new();
+        match nth_of(functions, nth) {
+            Some(function) => self.invoke(function).await,
+            None => String::new(),
+        }
+    }
+
+    /// Puts a message into a queue that no consumer can read.
+    async fn poison(&self) -> String {
+        let (queue, sqs) = ("bdc-jobs", aws_sdk_sqs::Client::new(&self.fleet.cloud.operator()));
+        let url = sqs.get_queue_url().queue_name(queue).send().await;
+        let Some(url) = url.ok().and_then(|found| found.queue_url) else {
+            return "there is no such queue".to_owned();
         };
-        match self.fleet.cloud.invoke(function, event).await {
+        let sent = sqs.send_message().queue_url(url).message_body("{half a mess").send().await;
+        format!("{queue}: {}", sent.is_ok())
+    }
+
+    /// Runs the sweep of a function now.
+    async fn invoke(&self, function: &str) -> String {
+        match self.fleet.cloud.invoke(function, json!({"kind": "sweep"})).await {
             Ok(_) => format!("{function} ran"),
             Err(error) => format!("{function}: {error}"),
         }

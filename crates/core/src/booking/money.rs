@@ -80,14 +80,14 @@ fn confirm(
     to.after.complete_page(&payment.session_id);
     to.after.payment_ref = Some(payment.payment_ref.clone());
     to.after.paid_at = Some(payment.paid_at);
-    to.after.funds = None;
     let at = to.noting(paid);
     if let Some(over) = over {
         to = to.giving_back(at, over, RefundReason::Over);
     }
     to.count(now);
     // Another page that is still open would take the deposit a second time.
-    to.expiring_page(now).telling(MessageKind::Confirmation)
+    let to = to.expiring_page(now).telling(MessageKind::Confirmation);
+    to.minding_funds(now)
 }
 
 /// The money does not fit: the slot stays held while a person looks into it, and the customer may

@@ -33,8 +33,8 @@ const KEY_VALID_FOR: TimeDelta = TimeDelta::hours(23);
 const RESENDS_MAX: u32 = 2;
 /// After this long without an answer a person hears of it.
 const UNANSWERED_FOR: TimeDelta = TimeDelta::hours(24);
-/// How long after a claim the provider may still be about to make its charge: while it may, that
-/// there is none says nothing.
+/// How long after it was asked for the provider may still be about to make a charge: while it may,
+/// that there is none says nothing.
 const MADE_WITHIN: TimeDelta = TimeDelta::minutes(30);
 /// How long an invoice rests that could not be charged for a reason that may pass.
 const REST: TimeDelta = TimeDelta::days(1);
@@ -405,7 +405,7 @@ fn resume(
         return Ok(close(to, invoice_id, ending, now));
     }
     if sight.latest_charge == attempt.charge_before {
-        if now - attempt.claimed_at < MADE_WITHIN {
+        if now - attempt.asked_at.max(attempt.claimed_at) < MADE_WITHIN {
             return Ok(unanswered(to, &attempt, "unanswered", now));
         }
         return Ok(not_made(to, &attempt, now));

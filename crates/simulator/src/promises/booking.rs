@@ -9,7 +9,7 @@ use paidonce_core::step::Row;
 use serde_json::Value;
 
 use super::{Broken, Memory, require};
-use crate::world::{World, members, text};
+use crate::world::{STAFF_REFUND, World, members, text};
 
 const ENDS: [&str; 4] = ["APPLIED", "FORFEITED", "CANCELLED", "RELEASED"];
 /// What may become of an end: late money finds a free slot, an unjust forfeit is taken back.
@@ -21,7 +21,15 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     the_calendar_is_sound(world, &bookings)?;
     ends_are_final(memory, &bookings)?;
     one_booking_per_form(world)?;
-    no_more_goes_back_than_came(&world.fleet.sandbox.ledger())?;
+    let ledger = world.fleet.sandbox.ledger();
+    no_more_goes_back_than_came(&ledger)?;
+    confirmed_by_the_whole_deposit(&bookings, &ledger)?;
+    one_page_at_a_time(&ledger)?;
+    a_hold_lasts_as_promised(&bookings)?;
+    no_hold_ends_early(&bookings, world.now())?;
+    a_forfeit_has_a_mark(&bookings, world)?;
+    an_order_moves_money_once(&ledger)?;
+    reminded_once(world)?;
     hear_stop(memory, world);
     Ok(())
 }
@@ -99,6 +107,116 @@ fn no_more_goes_back_than_came(ledger: &Value) -> Result<(), Broken> {
     Ok(())
 }
 
+/// What the provider took for a booking, whatever went back later.
+fn captured_for(id: &str, ledger: &Value) -> i64 {
+    let own = members(&ledger["sessions"]).filter(|it| it["metadata"]["booking_id"] == id);
+    let payments: Vec<&str> = own.map(|it| text(it, "payment_intent")).collect();
+    let charges = members(&ledger["charges"]);
+    let own = charges.filter(|it| payments.contains(&text(it, "payment_intent")));
+    own.filter_map(|it| it["amount_captured"].as_i64()).sum()
+}
+
+/// A booking is confirmed by its whole deposit, or by a person.
+fn confirmed_by_the_whole_deposit(bookings: &[Value], ledger: &Value) -> Result<(), Broken> {
+    for booking in bookings {
+        let is_confirmed = text(booking, "state") == "CONFIRMED" && booking["waived"].is_null();
+        if is_confirmed {
+            let id = text(booking, "booking_id");
+            let captured = captured_for(id, ledger);
+            let deposit = booking["deposit"]["amount"].as_i64().unwrap_or_default();
+            require(captured >= deposit, "confirmed by the whole deposit", || {
+                format!("{id} is confirmed, and {captured} of {deposit} came")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A booking has one page at a time on which it can be paid.
+fn one_page_at_a_time(ledger: &Value) -> Result<(), Broken> {
+    let mut open: BTreeMap<&str, &str> = BTreeMap::new();
+    for session in members(&ledger["sessions"]).filter(|it| text(it, "status") == "open") {
+        let id = text(&session["metadata"], "booking_id");
+        let other = open.insert(id, text(session, "id"));
+        require(other.is_none() || id.is_empty(), "one page at a time", || {
+            format!("{id} can be paid on {other:?} and on {}", text(session, "id"))
+        })?;
+    }
+    Ok(())
+}
+
+/// A hold lasts no longer than the policy of its booking says, by the clock of the universe.
+fn a_hold_lasts_as_promised(bookings: &[Value]) -> Result<(), Broken> {
+    for booking in bookings.iter().filter(|it| text(it, "state") == "PENDING") {
+        let at = |name: &str| text(booking, name).parse::<DateTime<Utc>>().ok();
+        let minutes = booking["policy"]["pay_within"].as_i64();
+        if let (Some(created), Some(deadline), Some(minutes)) =
+            (at("created_at"), at("deposit_deadline"), minutes)
+        {
+            let most = created + TimeDelta::minutes(minutes);
+            require(deadline <= most, "a hold lasts as promised", || {
+                format!("{} may be paid until {deadline}, not {most}", text(booking, "booking_id"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A hold is given back at its deadline and not before.
+fn no_hold_ends_early(bookings: &[Value], now: DateTime<Utc>) -> Result<(), Broken> {
+    for booking in bookings.iter().filter(|it| text(it, "state") == "RELEASED") {
+        let deadline = text(booking, "deposit_deadline").parse::<DateTime<Utc>>();
+        require(deadline.is_ok_and(|at| at <= now), "a hold lasts as promised", || {
+            format!("{} was released before {}", text(booking, "booking_id"), text(booking, "deposit_deadline"))
+        })?;
+    }
+    Ok(())
+}
+
+/// A deposit is forfeited where the staff said that nobody came.
+fn a_forfeit_has_a_mark(bookings: &[Value], world: &World) -> Result<(), Broken> {
+    for booking in bookings.iter().filter(|it| text(it, "state") == "FORFEITED") {
+        let id = text(booking, "booking_id");
+        let marked = world.marked_absent.iter().any(|marked| marked == id);
+        require(marked || !booking["attendance"].is_null(), "a forfeit has a mark", || {
+            format!("{id} was forfeited, and nobody said that the guest had not come")
+        })?;
+    }
+    Ok(())
+}
+
+/// The staff's order to give so much back is one order, however often it is sent.
+fn an_order_moves_money_once(ledger: &Value) -> Result<(), Broken> {
+    let mut given = BTreeMap::new();
+    for refund in members(&ledger["refunds"]) {
+        let live = !matches!(text(refund, "status"), "failed" | "canceled");
+        if live && refund["amount"] == STAFF_REFUND {
+            let count: &mut u32 = given.entry(text(refund, "payment_intent")).or_default();
+            *count += 1;
+            require(*count <= 1, "an order moves money once", || {
+                format!("{} was given back {count} times", text(refund, "payment_intent"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A booking is reminded once, also when it is moved.
+fn reminded_once(world: &World) -> Result<(), Broken> {
+    let mut reminders: BTreeMap<String, usize> = BTreeMap::new();
+    for message in world.fleet.cloud.messages().into_iter().filter(|it| it.kind == "reminder") {
+        *reminders.entry(message.to).or_default() += 1;
+    }
+    for (phone, count) in reminders {
+        let rows = world.rows("bdc-bookings");
+        let bookings = rows.iter().filter(|it| text(it, "phone") == phone).count();
+        require(count <= bookings, "a message at most once", || {
+            format!("{count} reminders for {bookings} bookings")
+        })?;
+    }
+    Ok(())
+}
+
 /// From the moment that the fleet has written a STOP down, it must keep to it.
 fn hear_stop(memory: &mut Memory, world: &World) {
     let messages = world.fleet.cloud.messages().len();
@@ -118,6 +236,7 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
         nothing_is_overdue(booking, world.now(), &cases)?;
         the_history_tells_it(world, booking)?;
     }
+    no_false_alarm(&ledger, &cases)?;
     for charge in members(&ledger["charges"]) {
         money_is_accounted_for(charge, &ledger, &bookings, &cases)?;
     }
@@ -128,6 +247,23 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
         })?;
     }
     everybody_was_told(world, &bookings, &cases)
+}
+
+/// The team is told of no failed refund where the provider has none.
+fn no_false_alarm(ledger: &Value, cases: &[Value]) -> Result<(), Broken> {
+    for case in cases.iter().filter(|case| case["reason"] == "refund_failed") {
+        for entry in members(&case["entries"]) {
+            let payment = text(&entry["facts"], "payment_ref");
+            let mut refunds = members(&ledger["refunds"]).filter(|it| it["payment_intent"] == payment);
+            let all_well = !payment.is_empty()
+                && live_refunds(ledger, payment) > 0
+                && refunds.all(|it| matches!(text(it, "status"), "succeeded" | "pending"));
+            require(!all_well, "no false alarm", || {
+                format!("the team was told that a refund of {payment} failed, and none did")
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the provider itself has not finished a refund.
@@ -231,7 +367,7 @@ fn everybody_was_told(world: &World, bookings: &[Value], cases: &[Value]) -> Res
         let phone = text(booking, "phone");
         let has_stopped = stopped.iter().any(|row| row["phone"] == phone);
         let told = messages.iter().any(|it| it.to == phone && it.kind == "confirmation");
-        let known = is_named(cases, text(booking, "booking_id")) || !cases.is_empty();
+        let known = is_named(cases, text(booking, "booking_id"));
         require(told || has_stopped || known, "whoever is confirmed was told", || {
             format!("{} was never confirmed by text", text(booking, "booking_id"))
         })?;

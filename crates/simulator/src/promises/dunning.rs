@@ -1,13 +1,19 @@
 //! The promises about failed payments.
 
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::{Broken, require};
+use super::{Broken, Memory, require};
 use crate::world::{World, members, text};
 
 /// What holds after every action.
-pub(super) fn always(world: &World) -> Result<(), Broken> {
+pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
+    nobody_asks_for_what_is_over(memory, world)?;
+    memory.over = over(&ledger);
+    access_is_not_cut_early(world)?;
     for invoice in members(&ledger["invoices"]) {
         let taken = members(&invoice["successful_charges"]).count();
         require(taken <= 1, "an invoice is taken once", || {
@@ -36,6 +42,45 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
         let id = &who.subscription_id;
         let row = rows.iter().find(|row| row["subscription_id"] == id.as_str());
         whoever_owes_nothing_is_let_in(world, id, row, &ledger).await?;
+    }
+    Ok(())
+}
+
+fn over(ledger: &Value) -> BTreeSet<String> {
+    let invoices = members(&ledger["invoices"]);
+    let over = invoices.filter(|it| text(it, "status") != "open");
+    over.map(|it| text(it, "id").to_owned()).collect()
+}
+
+/// No charge is asked for of an invoice that was over before, unless it was asked for before that: then
+/// the same key only asks what came of it.
+fn nobody_asks_for_what_is_over(memory: &mut Memory, world: &World) -> Result<(), Broken> {
+    let (before, since) = world.points.split_at(memory.points.min(world.points.len()));
+    for point in since {
+        let Some(invoice) = point.charged_invoice() else {
+            continue;
+        };
+        let asked_before = before.iter().any(|it| it.charged_invoice() == Some(invoice));
+        let may = asked_before || !memory.over.contains(invoice);
+        require(may, "nobody is asked for what is over", || {
+            format!("{invoice} was over when it was to be charged")
+        })?;
+    }
+    memory.points = world.points.len();
+    Ok(())
+}
+
+/// Access is paused by an operator, or once the calendar's dates are used up: not within a day.
+fn access_is_not_cut_early(world: &World) -> Result<(), Broken> {
+    for row in world.rows("dunr-dunning") {
+        let id = text(&row, "subscription_id");
+        let decided = world.decided_by_operators.iter().any(|other| other == id);
+        let failed_at = world.failed_at.get(id);
+        let early = failed_at.is_some_and(|at| world.now() - *at < TimeDelta::days(1));
+        let cut = text(&row, "access") == "paused" && early && !decided;
+        require(!cut, "access stays until every date is used up", || {
+            format!("{id} is paused, and its payment failed at {failed_at:?}")
+        })?;
     }
     Ok(())
 }

@@ -11,6 +11,9 @@ use crate::action::{Action, Card};
 /// A bank's debit takes three days, the provider repeats an event for three.
 pub(super) const REST: TimeDelta = TimeDelta::days(4);
 
+/// What the staff give back in part, in pence: nobody else gives back just this.
+pub(crate) const STAFF_REFUND: i64 = 300;
+
 const PLACES: [&str; 3] = ["table-4", "table-5", "tasting"];
 /// Tries of somebody whose request was answered with a 5xx.
 const TRIES_MAX: usize = 3;
@@ -85,6 +88,7 @@ impl World {
         for _ in 0..TRIES_MAX {
             let asked = ("POST", "/bookings");
             let answer = self.ask("bdc-intake", asked, &headers, &booked.wish).await;
+            self.refused_wrongly(&booked.wish, &answer);
             if answer.status < 500 {
                 return self.note_booked(index, &answer.body, answer.status);
             }
@@ -116,6 +120,25 @@ impl World {
             id: None,
             pay_url: String::new(),
         });
+    }
+
+    /// Notes a refusal for a reason that is not so.
+    fn refused_wrongly(&mut self, wish: &Value, answer: &super::Answer) {
+        let code = text(&answer.body, "code");
+        let resource = text(wish, "resource");
+        let slots = self.rows("bdc-slots");
+        let is_taken = slots.iter().any(|it| text(it, "slot_key").starts_with(resource));
+        let phone = phonetic(text(wish, "phone"));
+        let rows = self.rows("bdc-bookings");
+        let unpaid = rows.iter().filter(|it| text(it, "state") == "PENDING" && text(it, "phone") == phone);
+        let wrong = match code {
+            "slot_taken" => !is_taken,
+            "too_many_holds" => unpaid.count() == 0,
+            _ => false,
+        };
+        if wrong {
+            self.complaints.push(format!("{code}, which was not so"));
+        }
     }
 
     fn note_booked(&mut self, index: usize, answer: &Value, status: u16) -> String {
@@ -215,7 +238,7 @@ impl World {
         self.control(&path, &json!({"card": Card::Good.number()}))
     }
 
-    async fn act_as_staff(&self, action: Action) -> String {
+    async fn act_as_staff(&mut self, action: Action) -> String {
         let (nth, order, body) = match action {
             Action::Cancel { nth, by_business } => {
                 let by = if by_business { "business" } else { "customer" };
@@ -228,7 +251,13 @@ impl World {
                 (nth, "reschedule", to)
             }
             Action::Attend { nth, attended } => (nth, "attendance", json!({"attended": attended})),
-            Action::StaffRefund { nth } => (nth, "refund", json!({"reason": "goodwill"})),
+            Action::StaffRefund { nth, part: false } => {
+                (nth, "refund", json!({"reason": "goodwill"}))
+            }
+            Action::StaffRefund { nth, part: true } => {
+                let amount = format!("{}.{:02}", STAFF_REFUND / 100, STAFF_REFUND % 100);
+                (nth, "refund", json!({"reason": "goodwill", "amount": amount}))
+            }
             Action::Waive { nth } => (nth, "waive", json!({"reason": "a regular"})),
             _ => return "not in booking".to_owned(),
         };
@@ -244,6 +273,9 @@ impl World {
         for _ in 0..TRIES_MAX {
             let answer = self.ask("bdc-intake", ("POST", &path), &headers, &body).await;
             if answer.status < 500 {
+                if body["attended"] == false && answer.status == 200 {
+                    self.marked_absent.push(id);
+                }
                 return format!("{} {}", answer.status, text(&answer.body, "code"));
             }
         }
@@ -259,7 +291,7 @@ impl World {
         let nothing = || "nothing to do".to_owned();
         match action {
             Action::RefundAtProvider { nth, part } => {
-                let body = if part { json!({"amount": 300}) } else { json!({}) };
+                let body = if part { json!({"amount": 200}) } else { json!({}) };
                 let id = nth_id("charges", nth);
                 id.map_or_else(nothing, |id| {
                     self.control(&format!("payments/{id}/refund"), &body)
@@ -299,6 +331,12 @@ const NAMES: [&str; 3] = ["Philippa Quillfeather", "Barnaby Thistlewood", "Ottol
 /// Numbers that are nobody's.
 fn phone(customer: u32) -> String {
     format!("07700 9001{:02}", customer % 100)
+}
+
+/// A national number as the fleet writes it.
+fn phonetic(national: &str) -> String {
+    let digits: String = national.chars().filter(char::is_ascii_digit).collect();
+    format!("+44{}", digits.trim_start_matches('0'))
 }
 
 pub(crate) fn phone_e164(customer: u32) -> String {

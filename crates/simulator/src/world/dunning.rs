@@ -104,6 +104,8 @@ impl World {
         if let Some(id) = invoice.clone().filter(|id| !self.invoices.contains(id)) {
             self.invoices.push(id);
         }
+        let now = self.now();
+        self.failed_at.entry(who.subscription_id).or_insert(now);
         format!("{status} {}", invoice.unwrap_or_default())
     }
 

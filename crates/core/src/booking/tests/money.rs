@@ -304,6 +304,11 @@ fn money_that_was_seen_is_a_persons_business_where_no_booking_waits_for_it() {
     for command in [cancel, Command::Waive(staff())] {
         assert!(unseen(&apply(&awaiting, command, hours(4))));
     }
+    let other = apply(&awaiting, payment("pi_1", Some(gbp(2000))), hours(4));
+    assert_eq!(other.after.state, State::Confirmed);
+    assert!(unseen(&other), "it was not this money that was waited for");
+    let same = apply(&awaiting, payment("pi_9", Some(gbp(2000))), hours(4));
+    assert!(!unseen(&same) && same.after.funds.is_none());
 }
 
 #[test]
