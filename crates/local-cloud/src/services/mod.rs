@@ -9,6 +9,7 @@ mod secretsmanager;
 mod ses;
 mod sns;
 pub(crate) mod sqs;
+mod sqs_attributes;
 
 pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;
