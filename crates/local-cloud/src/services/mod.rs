@@ -3,6 +3,7 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+mod dynamodb_gaps;
 mod s3;
 mod scheduler;
 mod secretsmanager;
