@@ -4,6 +4,8 @@
 //! An oracle that isn't installed is skipped, and says so.
 
 mod asked;
+mod clouds;
 mod serve;
+mod settled;
 mod signatures;
 mod stripe_client;
