@@ -171,7 +171,6 @@ impl Cloud {
                 for message in &received.dead {
                     target.send(QueueMessage {
                         visible_at: now,
-                        receive_count: 0,
                         first_received_at: None,
                         ..message.clone()
                     });

@@ -205,6 +205,7 @@ fn query_code(code: &str) -> Option<String> {
         "QueueDoesNotExist" => "AWS.SimpleQueueService.NonExistentQueue",
         "BatchEntryIdsNotDistinct" => "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
         "BatchRequestTooLong" => "AWS.SimpleQueueService.BatchRequestTooLong",
+        "InvalidBatchEntryId" => "AWS.SimpleQueueService.InvalidBatchEntryId",
         "EmptyBatchRequest" => "AWS.SimpleQueueService.EmptyBatchRequest",
         "TooManyEntriesInBatchRequest" => "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
         same => same,

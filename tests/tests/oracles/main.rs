@@ -1,7 +1,11 @@
-//! What others have written against the real provider, run against the sandbox: if it is content
-//! here, the sandbox is as the provider is, as far as it looks.
+//! What others have written against the real provider and the real AWS, run against what plays them
+//! here: if it is content, the imitation is as the real one is, as far as it looks.
 //!
 //! An oracle that isn't installed is skipped, and says so.
 
+mod asked;
+mod clouds;
 mod serve;
+mod settled;
+mod signatures;
 mod stripe_client;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::dynamodb_gaps as gaps;
 use crate::cloud::Cloud;
 use crate::wire::{Answer, AwsRequest};
 
@@ -34,8 +35,14 @@ pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
     if metered && let Some(object) = body.as_object_mut() {
         object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
     }
-    match call(database, &request.operation, &body) {
+    let no_old_row = gaps::asks_for_nothing(database, request);
+    let called =
+        gaps::check(request).and_then(|()| call(database, &request.operation, &body));
+    match called {
         Ok(mut answer) => {
+            if no_old_row && answer["Attributes"] == body["Key"] {
+                answer["Attributes"] = Value::Null;
+            }
             let units = units_of(&answer["ConsumedCapacity"]);
             if metered && let Some(object) = answer.as_object_mut() {
                 object.remove("ConsumedCapacity");

@@ -3,6 +3,7 @@
 mod bedrock;
 pub(crate) mod dynamodb;
 mod dynamodb_access;
+mod dynamodb_gaps;
 pub(crate) mod index_lag;
 mod s3;
 mod scheduler;
@@ -10,6 +11,7 @@ mod secretsmanager;
 mod ses;
 mod sns;
 pub(crate) mod sqs;
+mod sqs_attributes;
 
 pub use bedrock::ModelAnswer;
 pub(crate) use bedrock::Script;

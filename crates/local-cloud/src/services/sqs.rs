@@ -1,7 +1,5 @@
 //! SQS standard queues: sending, and what an operator needs to look into a queue.
 
-use std::collections::BTreeMap;
-
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -9,14 +7,18 @@ use crate::cloud::Cloud;
 use crate::disorder::Disorder;
 use crate::iam::Access;
 use crate::queue::{QueueMessage, md5_hex};
+use crate::services::sqs_attributes::{self as attributes, Attributes};
 use crate::template::{ACCOUNT, REGION};
 use crate::wire::{Answer, AwsRequest};
 
 const MESSAGE_BYTES_MAX: usize = 1_048_576;
 const BATCH_ENTRIES_MAX: usize = 10;
+const BATCH_ID_CHARACTERS_MAX: usize = 80;
 const DELAY_SECONDS_MAX: i64 = 900;
 /// How late a message is seen that is late.
 const LATE_MAX: Duration = Duration::days(2);
+const RECEIVE_MAX: i64 = 10;
+const VISIBILITY_SECONDS_MAX: i64 = 43_200;
 
 pub(super) fn needs(request: &AwsRequest) -> Option<Vec<Access>> {
     let action = match request.operation.as_str() {
@@ -42,22 +44,10 @@ pub(super) fn perform(cloud: &Cloud, caller: &str, request: &AwsRequest) -> Answ
         );
     }
     match request.operation.as_str() {
-        "SendMessage" => match send(cloud, caller, &queue, &request.body) {
-            Ok(sent) => request.answer(&sent),
-            Err((code, message)) => {
-                request.error(400, &format!("com.amazonaws.sqs#{code}"), message)
-            }
-        },
+        "SendMessage" => done(request, send(cloud, caller, &queue, &request.body)),
         "SendMessageBatch" => send_batch(cloud, caller, &queue, request),
-        "ReceiveMessage" => receive(cloud, &queue, request),
-        "DeleteMessage" => {
-            let receipt = request.body["ReceiptHandle"].as_str().unwrap_or_default();
-            let id = receipt.split('#').next().unwrap_or_default();
-            cloud
-                .store
-                .change(|state| state.queues.entry(queue.clone()).or_default().delete(id));
-            request.answer(&json!({}))
-        }
+        "ReceiveMessage" => done(request, receive(cloud, &queue, &request.body)),
+        "DeleteMessage" => done(request, delete(cloud, &queue, &request.body)),
         _ => request.unknown_operation(),
     }
 }
@@ -73,12 +63,25 @@ fn queue_name(request: &AwsRequest) -> String {
 
 type Refusal = (&'static str, &'static str);
 
+fn done(request: &AwsRequest, done: Result<Value, Refusal>) -> Answer {
+    match done {
+        Ok(answer) => request.answer(&answer),
+        Err((code, message)) => request.error(400, &format!("com.amazonaws.sqs#{code}"), message),
+    }
+}
+
 fn send(cloud: &Cloud, caller: &str, queue: &str, entry: &Value) -> Result<Value, Refusal> {
     let body = entry["MessageBody"].as_str().unwrap_or_default();
     if body.is_empty() {
         return Err((
             "MissingParameter",
             "The request must contain the parameter MessageBody.",
+        ));
+    }
+    if !body.chars().all(may_be_sent) {
+        return Err((
+            "InvalidMessageContents",
+            "Invalid characters were found in the message body.",
         ));
     }
     if size(entry) > MESSAGE_BYTES_MAX {
@@ -96,19 +99,23 @@ fn send(cloud: &Cloud, caller: &str, queue: &str, entry: &Value) -> Result<Value
             "DelaySeconds must be >= 0 and <= 900.",
         ));
     }
-    let attributes = entry["MessageAttributes"]
-        .as_object()
-        .cloned()
-        .unwrap_or_default();
-    let id = put(
-        cloud,
-        queue,
-        caller,
-        body,
-        attributes.into_iter().collect(),
-        Duration::seconds(delay),
-    );
-    Ok(json!({"MessageId": id, "MD5OfMessageBody": md5_hex(body.as_bytes())}))
+    let attributes = entry["MessageAttributes"].as_object().cloned();
+    let attributes: Attributes = attributes.unwrap_or_default().into_iter().collect();
+    if let Some(complaint) = attributes::complaint(&attributes) {
+        return Err(("InvalidParameterValue", complaint));
+    }
+    let mut sent = json!({"MD5OfMessageBody": md5_hex(body.as_bytes())});
+    if let Some(digest) = attributes::md5(&attributes) {
+        sent["MD5OfMessageAttributes"] = json!(digest);
+    }
+    let delay = Duration::seconds(delay);
+    sent["MessageId"] = json!(put(cloud, queue, caller, body, attributes, delay));
+    Ok(sent)
+}
+
+/// What XML 1.0 can say; SQS takes nothing else.
+fn may_be_sent(symbol: char) -> bool {
+    matches!(symbol, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// Puts a message into a queue, whoever sends it; returns its id.
@@ -117,7 +124,7 @@ pub(crate) fn put(
     queue: &str,
     sender: &str,
     body: &str,
-    attributes: BTreeMap<String, Value>,
+    attributes: Attributes,
     delay: Duration,
 ) -> String {
     let now = cloud.clock.now();
@@ -213,6 +220,16 @@ fn batch_refusal(entries: &[Value]) -> Option<Refusal> {
             "Maximum number of entries per request are 10.",
         ));
     }
+    let in_shape = |id: &&str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        (1..=BATCH_ID_CHARACTERS_MAX).contains(&id.len()) && id.bytes().all(allowed)
+    };
+    if !ids.iter().all(in_shape) {
+        return Some((
+            "InvalidBatchEntryId",
+            "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.",
+        ));
+    }
     if ids.len() != entries.len() {
         return Some((
             "BatchEntryIdsNotDistinct",
@@ -225,21 +242,62 @@ fn batch_refusal(entries: &[Value]) -> Option<Refusal> {
     ))
 }
 
-fn receive(cloud: &Cloud, queue: &str, request: &AwsRequest) -> Answer {
-    let count = request.body["MaxNumberOfMessages"].as_u64().unwrap_or(1);
-    let visibility = request.body["VisibilityTimeout"]
-        .as_i64()
-        .map(Duration::seconds);
-    let messages = cloud.receive(queue, usize::try_from(count).unwrap_or(1), visibility);
-    let messages = messages.iter().map(|message| {
-        json!({
-            "MessageId": message.id,
-            "ReceiptHandle": format!("{}#{}", message.id, message.receive_count),
-            "Body": message.body,
-            "MD5OfBody": md5_hex(message.body.as_bytes()),
-            "MessageAttributes": message.attributes,
-            "Attributes": {"ApproximateReceiveCount": message.receive_count.to_string()},
-        })
+fn receive(cloud: &Cloud, queue: &str, wanted: &Value) -> Result<Value, Refusal> {
+    let count = wanted["MaxNumberOfMessages"].as_i64().unwrap_or(1);
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|_| (1..=RECEIVE_MAX).contains(&count));
+    let count = count.ok_or((
+        "InvalidParameterValue",
+        "MaxNumberOfMessages must be between 1 and 10, if provided.",
+    ))?;
+    let visibility = wanted["VisibilityTimeout"].as_i64();
+    if visibility.is_some_and(|seconds| !(0..=VISIBILITY_SECONDS_MAX).contains(&seconds)) {
+        return Err((
+            "InvalidParameterValue",
+            "VisibilityTimeout must be between 0 and 43200, if provided.",
+        ));
+    }
+    let messages = cloud.receive(queue, count, visibility.map(Duration::seconds));
+    let messages: Vec<Value> = messages
+        .iter()
+        .map(|message| told(message, wanted))
+        .collect();
+    Ok(json!({ "Messages": messages }))
+}
+
+/// A message as its receiver gets it, with those of its attributes that were asked for.
+fn told(message: &QueueMessage, wanted: &Value) -> Value {
+    let mut told = json!({
+        "MessageId": message.id,
+        "ReceiptHandle": format!("{}#{}", message.id, message.receive_count),
+        "Body": message.body,
+        "MD5OfBody": md5_hex(message.body.as_bytes()),
     });
-    request.answer(&json!({ "Messages": messages.collect::<Vec<_>>() }))
+    let (own, of_system) = (
+        attributes::wanted(message, wanted),
+        attributes::of_system(message, wanted),
+    );
+    if let Some(digest) = attributes::md5(&own) {
+        told["MD5OfMessageAttributes"] = json!(digest);
+        told["MessageAttributes"] = json!(own);
+    }
+    if !of_system.is_empty() {
+        told["Attributes"] = json!(of_system);
+    }
+    told
+}
+
+/// An old handle deletes as well: AWS promises neither that it does nor that it does not.
+fn delete(cloud: &Cloud, queue: &str, wanted: &Value) -> Result<Value, Refusal> {
+    let handle = wanted["ReceiptHandle"].as_str().unwrap_or_default();
+    let (id, _) = handle.split_once('#').ok_or((
+        "ReceiptHandleIsInvalid",
+        "The input receipt handle is not a valid receipt handle.",
+    ))?;
+    cloud.store.change(|state| {
+        let messages = state.queues.entry(queue.to_owned()).or_default();
+        messages.delete(id);
+    });
+    Ok(json!({}))
 }
