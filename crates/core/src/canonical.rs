@@ -62,8 +62,16 @@ fn spell(number: &Number) -> String {
             // Adding zero turns minus zero into zero.
             format!("{:.0}", float + 0.0)
         }
+        Some(float) if number.is_f64() => fifteen_digits(float).to_string(),
         Some(_) | None => number.to_string(),
     }
+}
+
+/// The double nearest to the first fifteen digits: so many survive a reader that misses the double
+/// nearest to what is written by one, as that of JSON may.
+fn fifteen_digits(float: f64) -> Value {
+    let nearest = format!("{float:.14e}").parse().unwrap_or(float);
+    Value::from(nearest)
 }
 
 #[cfg(test)]
@@ -91,6 +99,8 @@ mod tests {
             respell("[9007199254740993,18446744073709551615]"),
             "[9007199254740993,18446744073709551615]"
         );
+        let once = respell("[18446744073910678000]");
+        assert_eq!(respell(&once), once, "a double that its reader misses");
     }
 
     #[test]
