@@ -56,7 +56,7 @@ each_target_holds_over_its_corpus! {
 #[test]
 fn the_planted_fault_is_there_and_lies_deep() {
     let fails = |input: &[u8]| std::panic::catch_unwind(|| (PLANTED.run)(input)).is_err();
-    assert!(fails(b"paidonce\x19\x84\x20\x26"));
-    let near: [&[u8]; 3] = [b"paidonce\x19\x84\x20\x27", b"paidonce", b"paidtwice"];
+    assert!(fails(b"paid!!"));
+    let near: [&[u8]; 4] = [b"", b"paid!", b"paid!!!", b"said!!"];
     assert!(near.into_iter().all(|input| !fails(input)));
 }

@@ -17,7 +17,10 @@ pub(crate) fn run(input: &[u8]) {
     let Ok(spaced) = serde_json::from_str::<Value>(&spaced) else {
         panic!("{spaced} is not JSON");
     };
-    assert_eq!(hash(&spaced), hash(&value));
+    // The reader of JSON may miss a double by one each time that it is written and read.
+    if !once.contains(['.', 'e', 'E']) {
+        assert_eq!(hash(&spaced), hash(&value));
+    }
     // Nothing but a number is spelled as anything else than itself.
     assert_eq!(without_numbers(&again), without_numbers(&value));
 }
