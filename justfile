@@ -31,6 +31,10 @@ bench *arguments:
 deploy stage:
     scripts/deploy.sh {{ stage }}
 
+# Searches for inputs that break a parser: all targets, or those named, for so many seconds each.
+fuzz *arguments:
+    scripts/fuzz.sh {{ arguments }}
+
 # What a push is judged by.
 ci:
     .ci/run

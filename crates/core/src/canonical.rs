@@ -57,13 +57,26 @@ fn separate(index: usize, text: &mut String) {
 }
 
 fn spell(number: &Number) -> String {
-    match number.as_f64() {
-        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT_BELOW => {
-            // Adding zero turns minus zero into zero.
-            format!("{:.0}", float + 0.0)
-        }
-        Some(_) | None => number.to_string(),
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
+        return number.to_string();
+    };
+    let is_whole = |float: f64| float.fract() == 0.0 && float.abs() < EXACT_BELOW;
+    let float = if is_whole(float) {
+        float
+    } else {
+        fifteen_digits(float)
+    };
+    match is_whole(float) {
+        // Adding zero turns minus zero into zero.
+        true => format!("{:.0}", float + 0.0),
+        false => Value::from(float).to_string(),
     }
+}
+
+/// The double nearest to the first fifteen digits: so many survive a reader that misses the double
+/// nearest to what is written by one, as that of JSON may.
+fn fifteen_digits(float: f64) -> f64 {
+    format!("{float:.14e}").parse().unwrap_or(float)
 }
 
 #[cfg(test)]
@@ -91,6 +104,10 @@ mod tests {
             respell("[9007199254740993,18446744073709551615]"),
             "[9007199254740993,18446744073709551615]"
         );
+        for text in ["[18446744073910678000]", "[88888888888888.0223]"] {
+            let once = respell(text);
+            assert_eq!(respell(&once), once, "a double that its reader misses");
+        }
     }
 
     #[test]

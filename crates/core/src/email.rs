@@ -33,20 +33,21 @@ impl EmailAddress {
     pub fn parse(text: &str) -> Result<Self, EmailError> {
         let text = text.trim();
         let odd = |letter: char| letter == '"' || letter.is_control() || letter.is_whitespace();
-        if text.len() > EMAIL_BYTES_MAX || text.contains(odd) {
+        if text.contains(odd) {
+            return Err(EmailError);
+        }
+        // What is checked is what is kept: some letters are longer in lower case.
+        let (local, domain) = text.rsplit_once('@').ok_or(EmailError)?;
+        let text = format!("{local}@{}", domain.to_lowercase());
+        if text.len() > EMAIL_BYTES_MAX {
             return Err(EmailError);
         }
         let options = Options::default()
             .with_required_tld()
             .without_display_text()
             .without_domain_literal();
-        let address = email_address::EmailAddress::parse_with_options(text, options)
-            .map_err(|_| EmailError)?;
-        Ok(Self(format!(
-            "{}@{}",
-            address.local_part(),
-            address.domain().to_lowercase()
-        )))
+        email_address::EmailAddress::parse_with_options(&text, options).map_err(|_| EmailError)?;
+        Ok(Self(text))
     }
 
     /// Returns the address itself.

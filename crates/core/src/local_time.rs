@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use chrono::offset::LocalResult;
 use chrono::{
-    DateTime, Days, Duration, FixedOffset, NaiveDateTime, NaiveTime, Offset as _, SecondsFormat,
-    TimeZone as _, Timelike as _, Utc,
+    DateTime, Datelike as _, Days, Duration, FixedOffset, NaiveDateTime, NaiveTime, Offset as _,
+    SecondsFormat, TimeZone as _, Timelike as _, Utc,
 };
 use chrono_tz::Tz;
 
@@ -68,10 +68,13 @@ pub fn resolve(text: &str, zone: Tz) -> Result<Instant, LocalTimeError> {
             .and_utc(),
         None => from_wall(local, zone)?,
     };
-    Ok(Instant {
-        utc,
-        local: utc.with_timezone(&zone).naive_local(),
-    })
+    let local = utc.with_timezone(&zone).naive_local();
+    // Beyond these years a stamp has a sign and another width.
+    let fits = |year| (1..=9999).contains(&year);
+    match fits(utc.year()) && fits(local.year()) {
+        true => Ok(Instant { utc, local }),
+        false => Err(LocalTimeError::Unreadable),
+    }
 }
 
 /// Returns the key of a slot that starts at `utc`: its wall time, with the offset only where

@@ -6,6 +6,8 @@ use chrono::{DateTime, Utc};
 use hmac::{Hmac, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::phone::Phone;
 use crate::step::{Row, Step};
@@ -49,9 +51,10 @@ const STOP_PHRASES: [&str; 6] = [
 
 /// Reads what a text asks for: a keyword alone, perhaps with a please or a thank-you, or a phrase.
 pub fn wish(text: &str) -> Option<Wish> {
+    // An accent may be a sign of its own behind its letter, so all of them are taken off.
     let letters: String = text
-        .chars()
-        .filter(|letter| *letter != '\'' && *letter != '’')
+        .nfd()
+        .filter(|letter| !is_combining_mark(*letter) && *letter != '\'' && *letter != '’')
         .map(|letter| {
             if letter.is_alphanumeric() {
                 letter
@@ -60,7 +63,6 @@ pub fn wish(text: &str) -> Option<Wish> {
             }
         })
         .collect::<String>()
-        .replace(['É', 'Ê', 'é', 'ê'], "e")
         .to_uppercase();
     let polite = ["PLEASE", "PLS", "THANKS", "THANK", "YOU"];
     let words: Vec<&str> = letters
@@ -229,6 +231,7 @@ mod tests {
             " stop. ",
             "Stop please",
             "arrêt",
+            "arre\u{302}t",
             "Opt-out",
             "opt out",
             "Unsubscribe!",

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
-use phonenumber::Type;
 use phonenumber::country::Id;
+use phonenumber::metadata::DATABASE;
+use phonenumber::{PhoneNumber, Type};
 use serde::{Deserialize, Serialize};
 
 /// More than any spelling of one number needs, in characters.
@@ -80,13 +81,13 @@ impl Phone {
             true => PhoneError::Impossible,
             false => PhoneError::Ambiguous,
         };
-        let number = phonenumber::parse(Some(region), dialled.number()).map_err(|_| unclear)?;
+        let number = dialled.understood(region).ok_or(unclear)?;
         let country = number.country().code().to_string();
         let national = number.national().to_string();
         if is_drama(&country, &national) {
             return Ok(Self::new(&country, &national));
         }
-        match number.number_type(&phonenumber::metadata::DATABASE) {
+        match number.number_type(&DATABASE) {
             Type::Mobile | Type::FixedLineOrMobile => Ok(Self::new(&country, &national)),
             Type::FixedLine
             | Type::TollFree
@@ -193,6 +194,19 @@ impl Dialled {
         }
     }
 
+    /// The number as its own country has it, or else as somebody in the region would dial it.
+    ///
+    /// The library takes a region's trunk prefix off numbers of other countries too, such as the 1 of
+    /// the US off +49 151: so a number that names its country is first read without a region.
+    fn understood(&self, region: Id) -> Option<PhoneNumber> {
+        let text = self.number();
+        let parse = |region| phonenumber::parse(region, &text).ok();
+        let known = |number: &PhoneNumber| !matches!(number.number_type(&DATABASE), Type::Unknown);
+        parse(None)
+            .filter(|number| self.international && known(number))
+            .or_else(|| parse(Some(region)))
+    }
+
     fn number(&self) -> String {
         match self.international {
             true => format!("+{}", self.digits),
@@ -280,6 +294,8 @@ mod tests {
             ("+353 85 012 3456", "GB", "+353850123456"),
             ("+39 312 345 6789", "GB", "+393123456789"),
             ("+49 1512 3456789", "GB", "+4915123456789"),
+            ("+49 1512 3456789", "US", "+4915123456789"),
+            ("+86 138 1234 5678", "US", "+8613812345678"),
         ] {
             let phone = Phone::parse(text, region);
             assert_eq!(phone.as_ref().map(Phone::e164), Ok(e164), "{text}");

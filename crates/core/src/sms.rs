@@ -152,7 +152,8 @@ pub fn normalise(text: &str) -> String {
             None => plain.push(letter),
         }
     }
-    plain
+    // What was dropped may have stood between a letter and its accent.
+    plain.nfc().collect()
 }
 
 fn plainly(letter: char) -> Option<&'static str> {
@@ -265,6 +266,7 @@ mod tests {
         for (text, plain) in [
             ("You’re “in” – see\u{a0}you…", "You're \"in\" - see you..."),
             ("Cafe\u{301}", "Café"),
+            ("Cafe\u{200b}\u{301}", "Café"),
             ("a\tb\r\nc\rd\u{2028}e", "a b\nc\nd\ne"),
             ("x\u{200b}y\u{feff}\u{202e}z\u{7}\u{0}", "xyz"),
             ("ça va, Zoë? 漢 👩\u{200d}🍳", "ça va, Zoë? 漢 👩\u{200d}🍳"),

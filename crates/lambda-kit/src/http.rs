@@ -151,17 +151,18 @@ impl Request {
     }
 }
 
-/// serde quotes the offending input; a person's data must not come back in an error or a log.
+/// serde quotes the offending input, also the names of fields that it doesn't know; a person's data
+/// must not come back in an error or a log. What is left names fields of ours alone.
 fn without_input(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match text.split_once(": string \"") {
-        Some((kind, rest)) => {
-            let expected = rest
-                .rsplit_once("\", ")
-                .map_or("", |(_, expected)| expected);
-            format!("{kind}: a string, {expected}")
-        }
-        None => text,
+    let of_ours = ["missing field `", "duplicate field `"];
+    if of_ours.iter().any(|kind| text.starts_with(kind)) {
+        return text;
+    }
+    // What was expected stands behind what was found.
+    match text.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => format!("at line {} column {}", error.line(), error.column()),
     }
 }
 
@@ -386,6 +387,38 @@ mod tests {
     fn a_body_that_is_not_base64_is_refused_without_a_panic() {
         let problem = Request::read(event("%%%", true), 100).unwrap().unwrap_err();
         assert_eq!((problem.status, problem.code), (400, "unreadable_body"));
+    }
+
+    #[test]
+    fn nothing_that_was_sent_comes_back_in_a_refusal() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "it is never read")]
+        struct Remarks {
+            reference: Option<String>,
+            kind: Option<Kind>,
+        }
+        #[derive(Debug, Deserialize)]
+        enum Kind {
+            Call,
+        }
+        for (body, said) in [
+            (r#"{"reference":447700900123}"#, "expected a string"),
+            (r#"{"reference":["Quillfeather"]}"#, "expected a string"),
+            (r#"{"Quillfeather, expected x":1}"#, "`reference` or `kind`"),
+            (r#"{"kind":"Quillfeather"}"#, "expected `Call`"),
+            (r#""Quillfeather""#, "expected struct Remarks"),
+            (r#"{"kind":"Call","kind":"Call"}"#, "duplicate field `kind`"),
+        ] {
+            let request = Request::read(event(body, false), 100).unwrap().unwrap();
+            let problem = request.json::<Remarks>().unwrap_err();
+            assert!(problem.detail.contains(said), "{problem}");
+            let repeated = ["Quillfeather", "447700900123"];
+            assert!(
+                !repeated.iter().any(|it| problem.detail.contains(it)),
+                "{problem}"
+            );
+        }
     }
 
     #[test]

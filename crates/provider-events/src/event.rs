@@ -1,6 +1,6 @@
 //! The envelope of an event.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike as _, Utc};
 use lambda_kit::Problem;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -38,7 +38,7 @@ impl<T: DeserializeOwned, P: DeserializeOwned> Event<T, P> {
     pub fn read(body: &[u8]) -> Result<Self, Problem> {
         let event: Self = serde_json::from_slice(body)
             .map_err(|_| Problem::new(400, "not_an_event", "The body is not an event."))?;
-        if event.id.is_empty() || event.id.len() > ID_BYTES_MAX {
+        if !is_id(&event.id) {
             return Err(Problem::new(400, "not_an_event", "The event has no id."));
         }
         Ok(event)
@@ -52,7 +52,7 @@ impl<T, P> Event<T, P> {
     }
 
     pub fn created(&self) -> DateTime<Utc> {
-        DateTime::from_timestamp(self.created, 0).unwrap_or_default()
+        instant(self.created).unwrap_or_default()
     }
 }
 
@@ -63,11 +63,55 @@ pub fn train(api_version: &str) -> &str {
         .map_or(api_version, |(_, train)| train)
 }
 
-/// The id of an object that is named or expanded.
+/// The id of an object that is named or expanded, if it is one that may be a key.
 pub fn id_of(value: &Value) -> Option<&str> {
-    match value {
+    let id = match value {
         Value::String(id) => Some(id.as_str()),
         Value::Object(object) => object.get("id").and_then(Value::as_str),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    };
+    id.filter(|id| is_id(id))
+}
+
+/// Whether a text may be an id of the provider's, and so a key of ours: a longer one would be refused
+/// by the table for ever, and its event sent again for days.
+pub fn is_id(text: &str) -> bool {
+    (1..=ID_BYTES_MAX).contains(&text.len())
+}
+
+/// The moment of a Unix time, if it is of a year that is written with four digits: any other is no
+/// fact, sorts wrongly as text, and leaves no room to reckon with.
+pub fn instant(seconds: i64) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp(seconds, 0).filter(|at| (0..=9999).contains(&at.year()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_no_key_is_no_id() {
+        let longest = "x".repeat(ID_BYTES_MAX);
+        assert_eq!(
+            id_of(&Value::from(longest.as_str())),
+            Some(longest.as_str())
+        );
+        for text in [String::new(), format!("{longest}x")] {
+            assert_eq!(id_of(&Value::from(text.as_str())), None);
+            assert_eq!(id_of(&serde_json::json!({ "id": text })), None);
+        }
+    }
+
+    #[test]
+    fn a_time_of_no_written_year_is_none() {
+        assert_eq!(instant(253_402_300_799).unwrap().year(), 9999);
+        for seconds in [
+            253_402_300_800,
+            -62_167_219_201,
+            8_210_266_876_799,
+            i64::MAX,
+        ] {
+            assert_eq!(instant(seconds), None, "{seconds}");
+        }
     }
 }

@@ -8,4 +8,4 @@ mod door;
 mod event;
 
 pub use door::{BODY_BYTES_MAX, Door, NotForUs};
-pub use event::{Data, Event, id_of, train};
+pub use event::{Data, Event, id_of, instant, is_id, train};

@@ -67,7 +67,8 @@ impl Function for Optout {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        let notifications: Notifications = serde_json::from_value(event)?;
+        let notifications: Notifications =
+            serde_json::from_value(event).map_err(|_| "the event is no notification")?;
         let mut failure = None;
         for record in notifications.records {
             if let Err(error) = self.take(record.sns, now).await {

@@ -5,7 +5,7 @@ use paidonce_core::booking::{Command, Payment};
 use paidonce_core::money::Money;
 use paidonce_core::payment::Outcome;
 use paidonce_core::planted::{self, Defect};
-use provider_events::{Door, NotForUs, id_of};
+use provider_events::{Door, NotForUs, id_of, is_id};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -123,7 +123,7 @@ pub fn meaning(event: &Event, body: &[u8], door: &Door) -> Result<Meaning, Probl
 
 fn session_meaning(event: &Event) -> Result<Meaning, Problem> {
     let session = &event.data.object;
-    let Some(session_id) = text(&session.id) else {
+    let Some(session_id) = text(&session.id).filter(|id| is_id(id)) else {
         let detail = "The event's object is not a session.";
         return Err(Problem::new(400, "not_an_event", detail));
     };

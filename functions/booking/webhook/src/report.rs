@@ -5,7 +5,7 @@ use lambda_kit::Problem;
 use paidonce_core::dispute::{Dispute, DisputeStatus};
 use paidonce_core::money::Money;
 use paidonce_core::refund::{Command, RefundReport, RefundStatus};
-use provider_events::id_of;
+use provider_events::{id_of, is_id};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -128,8 +128,8 @@ fn refund(object: RefundObject) -> Result<Option<Report>, Problem> {
         booking_id: ours(metadata.booking_id.as_deref()),
         amount: Some(amount),
         command: Command::Report(RefundReport {
-            refund_id: object.id,
-            key: metadata.refund_key,
+            refund_id: named(object.id)?,
+            key: metadata.refund_key.filter(|key| is_id(key)),
             amount,
             status: object.status,
             created: instant(object.created)?,
@@ -164,21 +164,15 @@ fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Proble
     let Ok(amount) = Money::from_stripe(object.amount, &object.currency) else {
         return Ok(None);
     };
-    let moved = |wanted: fn(i64) -> bool| {
-        let sum = object.balance_transactions.iter();
-        let sum: i64 = sum.map(|it| it.amount).filter(|it| wanted(*it)).sum();
-        let currency = object.balance_transactions.first().map(|it| &it.currency);
-        currency
-            .filter(|_| sum != 0)
-            .and_then(|currency| Money::from_stripe(sum.abs(), currency).ok())
+    let transactions = &object.balance_transactions;
+    let currency = transactions.first().map(|it| it.currency.as_str());
+    let amounts = |wanted: fn(&i64) -> bool| {
+        let amounts = transactions.iter().map(|it| it.amount);
+        moved(amounts.filter(wanted), currency)
     };
-    let fees = |wanted: fn(i64) -> bool| {
-        let fees = object.balance_transactions.iter().map(|it| it.fee);
-        let fees: i64 = fees.filter(|fee| wanted(*fee)).sum();
-        let currency = object.balance_transactions.first().map(|it| &it.currency);
-        currency
-            .filter(|_| fees != 0)
-            .and_then(|currency| Money::from_stripe(fees.abs(), currency).ok())
+    let fees = |wanted: fn(&i64) -> bool| {
+        let fees = transactions.iter().map(|it| it.fee);
+        moved(fees.filter(wanted), currency)
     };
     let moved_at = |wanted: fn(i64) -> bool| {
         let moved = object.balance_transactions.iter();
@@ -195,10 +189,10 @@ fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Proble
         status: object.status,
         opened_at,
         due_by,
-        withdrawn: moved(|amount| amount < 0),
-        reinstated: moved(|amount| amount > 0),
-        fee: fees(|fee| fee > 0),
-        fee_returned: fees(|fee| fee < 0),
+        withdrawn: amounts(|amount| *amount < 0)?,
+        reinstated: amounts(|amount| *amount > 0)?,
+        fee: fees(|fee| *fee > 0)?,
+        fee_returned: fees(|fee| *fee < 0)?,
         withdrawn_at: moved_at(|amount| amount < 0)?,
         reinstated_at: moved_at(|amount| amount > 0)?,
         closed_at: object
@@ -212,7 +206,7 @@ fn dispute(object: DisputeObject, told_at: i64) -> Result<Option<Report>, Proble
         booking_id: None,
         amount: Some(amount),
         command: Command::ReportDispute {
-            dispute_id: object.id.clone(),
+            dispute_id: named(object.id.clone())?,
             dispute,
         },
     }))
@@ -227,5 +221,27 @@ fn ours(booking_id: Option<&str>) -> Option<String> {
 }
 
 fn instant(seconds: i64) -> Result<DateTime<Utc>, Problem> {
-    DateTime::from_timestamp(seconds, 0).ok_or_else(unreadable)
+    provider_events::instant(seconds).ok_or_else(unreadable)
+}
+
+/// What moved on the account in one direction: absent if nothing did. A sum that can't be counted is
+/// no fact.
+fn moved(
+    parts: impl Iterator<Item = i64>,
+    currency: Option<&str>,
+) -> Result<Option<Money>, Problem> {
+    let sum = parts
+        .into_iter()
+        .try_fold(0_i64, i64::checked_add)
+        .and_then(i64::checked_abs)
+        .ok_or_else(unreadable)?;
+    let currency = currency.filter(|_| sum != 0);
+    Ok(currency.and_then(|currency| Money::from_stripe(sum, currency).ok()))
+}
+
+fn named(id: String) -> Result<String, Problem> {
+    match is_id(&id) {
+        true => Ok(id),
+        false => Err(unreadable()),
+    }
 }

@@ -3,15 +3,12 @@
 use chrono::{DateTime, Utc};
 use lambda_kit::Problem;
 use paidonce_core::dunning::InvoiceReport;
-use provider_events::{Door, Event, NotForUs, id_of};
+use provider_events::{Door, Event, NotForUs, id_of, is_id};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::invoice;
-
-/// Longer ids than this are not the provider's.
-const ID_BYTES_MAX: usize = 255;
 
 /// An event of which only the envelope was read: its type says what its object is.
 pub type Received = Event<IgnoredAny>;
@@ -225,9 +222,9 @@ pub(crate) fn named(value: Option<&Value>) -> Result<String, Problem> {
 
 /// An id that may be a key.
 pub(crate) fn id(text: &str) -> Result<String, Problem> {
-    match text.len() {
-        1..=ID_BYTES_MAX => Ok(text.to_owned()),
-        _ => Err(unreadable()),
+    match is_id(text) {
+        true => Ok(text.to_owned()),
+        false => Err(unreadable()),
     }
 }
 

@@ -173,5 +173,5 @@ fn address(text: &str, otherwise: &'static str) -> Option<EmailAddress> {
 }
 
 fn instant(seconds: Option<i64>) -> Option<DateTime<Utc>> {
-    DateTime::from_timestamp(seconds?, 0)
+    provider_events::instant(seconds?)
 }

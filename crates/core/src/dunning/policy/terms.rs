@@ -13,6 +13,9 @@ use crate::venue::complaints::Complaints;
 /// When the daily sweep starts, on the wall of the template's `DunningZone`.
 const SWEEP_AT: NaiveTime = NaiveTime::from_hms_opt(9, 0, 0).expect("it is a time");
 
+/// No network says longer, and no bank holidays are known that far ahead.
+const WAIT_MAX: TimeDelta = TimeDelta::days(3650);
+
 /// The rules that decide about a case.
 ///
 /// They are stored on each case, so they are read from rows that a newer version wrote: a field that
@@ -114,10 +117,8 @@ impl Terms {
         };
         let day = after.with_timezone(&self.zone).date_naive();
         let day = self.business_days().after(day, *gap)?;
-        let wait = wait.unwrap_or_default().max(TimeDelta::zero());
-        let earliest = after
-            .checked_add_signed(wait)
-            .unwrap_or(DateTime::<Utc>::MAX_UTC);
+        let wait = wait.unwrap_or_default().clamp(TimeDelta::zero(), WAIT_MAX);
+        let earliest = after + wait;
         let earliest_day = earliest.with_timezone(&self.zone).date_naive();
         self.slot(day.max(earliest_day), self.retry_at, earliest)
             .map(Some)
