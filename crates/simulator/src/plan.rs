@@ -42,13 +42,18 @@ impl Plan {
     /// The plan of a seed: so many actions, and only faults of these kinds.
     pub fn new(seed: u64, systems: &[System], steps: usize, kinds: &[Kind]) -> Self {
         let mut dice = Dice::new(seed, "plan");
-        let system = dice.one(systems);
+        // A course of dunning takes many times the calls of a booking.
+        let weights = systems.iter().map(|system| match system {
+            System::Booking => (3, *system),
+            System::Dunning => (2, *system),
+        });
+        let system = dice.weighted(&weights.collect::<Vec<_>>());
         let weather = Weather::new(seed, kinds);
         let (start, changing) = (dice.one(&STARTS), dice.one(&CLOCK_CHANGES));
         let start = if weather.has(Kind::ClockChange) { changing } else { start };
         let start = start.parse::<DateTime<Utc>>().unwrap_or_default();
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
-        let is_quick = dice.chance(600);
+        let is_quick = dice.chance(750);
         let count = dice.between(steps.div_ceil(2).try_into().unwrap_or(1), steps.try_into().unwrap_or(u32::MAX));
         // Some lives begin with a crowd, so that more is due at once than a sweep can take for granted.
         let firsts = if dice.chance(150) { 6 } else { 1 };
@@ -66,12 +71,12 @@ impl Plan {
         }
     }
 
-    /// The policy of dunning of this life, as JSON: a quick course has three dates in three days.
+    /// The policy of dunning of this life, as JSON: a quick course has three dates in as many days.
     pub(crate) fn dunning_policy(&self) -> String {
         let built_in = paidonce_core::dunning::policy::BUILT_IN;
         let mut policy: Value = serde_json::from_str(built_in).unwrap_or_default();
         if self.is_quick {
-            policy["terms"]["gaps_business_days"] = json!([1, 1, 1]);
+            policy["terms"]["gaps_business_days"] = json!([1, 1]);
         }
         policy.to_string()
     }

@@ -40,6 +40,10 @@ pub(crate) struct Memory {
     /// Invoices that were over, and the calls that were looked at.
     over: BTreeSet<String>,
     points: usize,
+    /// Mails that were looked at, who owed something by then, and who had complained.
+    mails: usize,
+    owing: BTreeSet<String>,
+    complained: BTreeSet<String>,
     /// Charges that nobody knew the end of when everything worked again, by their keys.
     unknown: Vec<String>,
     pub(crate) checks: u64,

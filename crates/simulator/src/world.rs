@@ -26,7 +26,7 @@ pub(crate) use dunning::Subscriber;
 
 /// A rate of the template fires so often in a wait, and in the time of rest.
 const FIRINGS_IN_A_WAIT: i32 = 2;
-const FIRINGS_IN_REST: i32 = 3;
+const FIRINGS_IN_REST: i32 = 2;
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
 /// One reconciliation by the daily sweep, and 15 minutes.
 const DAY_AND_QUARTER_HOUR: TimeDelta = TimeDelta::minutes(24 * 60 + 15);
@@ -110,7 +110,7 @@ impl World {
             fleet,
         };
         if plan.system == System::Dunning {
-            world.subscribe_everybody().await;
+            world.subscribe_everybody(plan.seed % 3 == 0).await;
         }
         if plan.weather.has(Kind::ClockChange) {
             world.faults.insert(Kind::ClockChange, 1);
@@ -193,7 +193,10 @@ impl World {
                     self.wait(TimeDelta::minutes(1)).await;
                 }
             }
-            System::Dunning => self.wait(DAY_AND_QUARTER_HOUR).await,
+            System::Dunning => {
+                self.fleet.cloud.set_rates_at_most(DAY_AND_QUARTER_HOUR / 2);
+                self.fleet.cloud.advance(DAY_AND_QUARTER_HOUR).await;
+            }
         }
         self.note_calls();
     }

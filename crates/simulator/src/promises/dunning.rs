@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
+use local_cloud::Message;
 use serde_json::Value;
 
 use super::{Broken, Memory, require};
@@ -12,6 +13,7 @@ use crate::world::{World, members, text};
 pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     nobody_asks_for_what_is_over(memory, world)?;
+    mails_are_in_place(memory, world)?;
     memory.over = over(&ledger);
     access_is_not_cut_early(world)?;
     for invoice in members(&ledger["invoices"]) {
@@ -34,7 +36,9 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     let rows = world.rows("dunr-dunning");
     no_more_receipts_than_charges(world, &ledger)?;
+    no_schedule_outlives_its_plan(world, &rows)?;
     for row in &rows {
+        nothing_is_forgotten(row, world.now())?;
         nothing_is_open(row)?;
         debts_are_as_the_provider_says(row, &ledger)?;
     }
@@ -44,6 +48,46 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
         whoever_owes_nothing_is_let_in(world, id, row, &ledger).await?;
     }
     Ok(())
+}
+
+/// Mails that ask for money, one way or another.
+const ASKING: [&str; 6] = ["failed", "new_card", "approve", "pay_by_hand", "paused", "reminder"];
+
+/// A mail that asks for money goes to somebody who owes some, as far as the fleet knows; one a day; and
+/// none to an address that complained.
+fn mails_are_in_place(memory: &mut Memory, world: &World) -> Result<(), Broken> {
+    let rows = world.rows("dunr-dunning");
+    let mails = world.fleet.cloud.messages();
+    let of_customers = |mail: &&Message| mail.function == "dunr-mailer" && ASKING.contains(&mail.kind.as_str());
+    for mail in mails.iter().skip(memory.mails).filter(of_customers) {
+        let owed = memory.owing.contains(&mail.to) || owing(&rows).contains(&mail.to);
+        require(owed, "nobody is asked for money that came", || {
+            format!("a mail `{}` went out at {}, and nothing was owed any more", mail.kind, mail.at)
+        })?;
+        let same_day = mails.iter().filter(of_customers).filter(|other| {
+            other.to == mail.to && other.at.date_naive() == mail.at.date_naive()
+        });
+        require(same_day.count() <= 1 || mail.kind == "paused", "one mail a day", || {
+            format!("another mail `{}` went out at {}", mail.kind, mail.at)
+        })?;
+        require(!memory.complained.contains(&mail.to), "no mail after a complaint", || {
+            format!("a mail `{}` went out at {}", mail.kind, mail.at)
+        })?;
+    }
+    memory.mails = mails.len();
+    memory.owing = owing(&rows);
+    let suppressed = world.rows("dunr-suppression");
+    memory.complained.extend(suppressed.iter().map(|row| text(row, "address").to_owned()));
+    Ok(())
+}
+
+/// The addresses of those who owe something, as the fleet knows it.
+fn owing(rows: &[Value]) -> BTreeSet<String> {
+    let owes = |row: &&Value| {
+        let debts = row["invoices"].as_object();
+        debts.into_iter().flatten().any(|(_, debt)| debt["end"].is_null())
+    };
+    rows.iter().filter(owes).map(|row| text(row, "email").to_owned()).collect()
 }
 
 fn over(ledger: &Value) -> BTreeSet<String> {
@@ -111,6 +155,27 @@ fn no_more_receipts_than_charges(world: &World, ledger: &Value) -> Result<(), Br
     })
 }
 
+fn no_schedule_outlives_its_plan(world: &World, rows: &[Value]) -> Result<(), Broken> {
+    for schedule in world.fleet.cloud.schedules() {
+        let id = text(&schedule.input, "subscription_id");
+        let row = rows.iter().find(|row| text(row, "subscription_id") == id);
+        let is_planned = row.is_some_and(|row| !row["plan"].is_null());
+        require(schedule.of_template || is_planned, "no schedule outlives its plan", || {
+            format!("{} is still there", schedule.name)
+        })?;
+    }
+    Ok(())
+}
+
+/// A date that was planned is not in the past: the sweep makes up for what a schedule missed.
+fn nothing_is_forgotten(row: &Value, now: DateTime<Utc>) -> Result<(), Broken> {
+    let planned = text(row, "next_retry_at").parse::<DateTime<Utc>>();
+    let late = planned.is_ok_and(|at| at < now - TimeDelta::days(4));
+    require(!late || row["plan"].is_null(), "an invoice gets all its dates", || {
+        format!("{} was planned for {}", text(row, "subscription_id"), text(row, "next_retry_at"))
+    })
+}
+
 fn nothing_is_open(row: &Value) -> Result<(), Broken> {
     require(row["attempt"].is_null(), "nothing stays unknown", || {
         format!("a charge of {} is open: {}", text(row, "subscription_id"), row["attempt"])
@@ -129,6 +194,10 @@ fn debts_are_as_the_provider_says(row: &Value, ledger: &Value) -> Result<(), Bro
     Ok(())
 }
 
+fn subscription_of(invoice: &Value) -> &str {
+    text(&invoice["parent"]["subscription_details"], "subscription")
+}
+
 async fn whoever_owes_nothing_is_let_in(
     world: &World,
     id: &str,
@@ -138,7 +207,7 @@ async fn whoever_owes_nothing_is_let_in(
     let mut subscriptions = members(&ledger["subscriptions"]);
     let subscription = subscriptions.find(|it| it["id"] == id).unwrap_or(&Value::Null);
     let mut invoices = members(&ledger["invoices"]);
-    let owes = invoices.any(|it| it["subscription"] == id && it["status"] != "paid");
+    let owes = invoices.any(|it| subscription_of(it) == id && it["status"] != "paid");
     let decided = world.decided_by_operators.iter().any(|other| other == id);
     if owes || decided || row.is_none() || text(subscription, "status") != "active" {
         return Ok(());

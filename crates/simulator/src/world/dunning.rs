@@ -10,7 +10,7 @@ use crate::action::Action;
 /// How long the longest course takes: its business days and banks' holidays, the looks after a charge
 /// that nobody answered, and some days more.
 pub(super) fn rest(is_quick: bool) -> TimeDelta {
-    TimeDelta::days(if is_quick { 11 } else { 22 })
+    TimeDelta::days(if is_quick { 8 } else { 21 })
 }
 
 const SUBSCRIBERS: usize = 2;
@@ -47,14 +47,18 @@ pub(crate) struct Subscriber {
 }
 
 impl World {
-    pub(super) async fn subscribe_everybody(&mut self) {
+    pub(super) async fn subscribe_everybody(&mut self, shared: bool) {
         for number in 0..SUBSCRIBERS {
-            let wish = json!({
+            let mut wish = json!({
                 "name": NAMES[number % NAMES.len()],
                 "email": format!("subscriber.{number}@mail.example"),
                 "amount": 2_000,
                 "card": CARDS[0],
             });
+            // One customer may have two subscriptions.
+            if let Some(first) = self.subscribers.first().filter(|_| shared) {
+                wish = json!({"customer": first.customer_id, "amount": 1_500, "card": CARDS[0]});
+            }
             let made = self.at_provider("/_sandbox/subscriptions", &wish).body;
             self.subscribers.push(Subscriber {
                 customer_id: text(&made, "customer").to_owned(),
