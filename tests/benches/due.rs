@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, StreamSpecification, W
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use divan::Bencher;
-use http::Request;
 use fleet::{Fleet, FleetOptions};
+use http::Request;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

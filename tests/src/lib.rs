@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use chrono::{DateTime, Duration, Utc};
-use http::Request;
 use fleet::{Fleet, FleetOptions};
+use http::Request;
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 

@@ -21,6 +21,8 @@ Examples:
   paidonce simulate --plant event-before-work
                                              must find a defect that is put in on purpose";
 
+/// Actions in a life, at most, unless somebody says otherwise.
+const STEPS: usize = 6;
 /// How often a long campaign says how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
@@ -37,7 +39,7 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "SEED", conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
     /// At most so many actions in a life.
-    #[arg(long, value_name = "M", default_value_t = 14)]
+    #[arg(long, value_name = "M", default_value_t = STEPS)]
     steps: usize,
     /// `booking` or `dunning`; both if not said.
     #[arg(long, value_name = "NAME", value_parser = system)]
@@ -103,7 +105,9 @@ impl SimulateArguments {
             from: self.seed.unwrap_or(self.from),
             seeds: if self.seed.is_some() { 1 } else { self.seeds },
             steps: self.steps,
-            systems: self.system.map_or(System::ALL.to_vec(), |system| vec![system]),
+            systems: self
+                .system
+                .map_or(System::ALL.to_vec(), |system| vec![system]),
             kinds: Kind::ALL.iter().copied().filter(allowed).collect(),
             threads: self.threads.unwrap_or(cores),
             defect: self.plant,
@@ -113,16 +117,23 @@ impl SimulateArguments {
     /// The command that lives one seed of this campaign again.
     fn again(&self, seed: u64) -> String {
         let mut command = format!("paidonce simulate --seed {seed}");
-        if self.steps != 14 {
+        if self.steps != STEPS {
             command += &format!(" --steps {}", self.steps);
         }
-        command += &self.system.map_or_else(String::new, |it| format!(" --system {}", it.name()));
+        command += &self
+            .system
+            .map_or_else(String::new, |it| format!(" --system {}", it.name()));
         let kinds = |option: &str, kinds: &[Kind]| -> String {
-            kinds.iter().map(|kind| format!(" --{option} {}", kind.name())).collect()
+            kinds
+                .iter()
+                .map(|kind| format!(" --{option} {}", kind.name()))
+                .collect()
         };
         command += &kinds("only", &self.only);
         command += &kinds("without", &self.without);
-        command += &self.plant.map_or_else(String::new, |it| format!(" --plant {}", it.name()));
+        command += &self
+            .plant
+            .map_or_else(String::new, |it| format!(" --plant {}", it.name()));
         command + " --trace"
     }
 }
@@ -142,7 +153,11 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     }
     let campaign = arguments.campaign();
     let tally = campaign.run(&progress());
-    let report = Report { campaign: &campaign, tally: &tally }.to_string();
+    let report = Report {
+        campaign: &campaign,
+        tally: &tally,
+    }
+    .to_string();
     say(&report);
     if let Some(path) = &arguments.report {
         std::fs::write(path, &report)?;
@@ -154,7 +169,11 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let Some(failed) = tally.failed.first() else {
         return Ok(match arguments.plant {
             Some(defect) => {
-                say(&format!("`{}` was not found in {} lives", defect.name(), tally.total()));
+                say(&format!(
+                    "`{}` was not found in {} lives",
+                    defect.name(),
+                    tally.total()
+                ));
                 ExitCode::FAILURE
             }
             None => ExitCode::SUCCESS,
@@ -162,10 +181,19 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     };
     let (plan, life): (Plan, _) = shrink(&campaign, failed);
     let command = arguments.again(failed.seed);
-    say(&Story { plan: &plan, life: &life, command: &command }.to_string());
+    say(&Story {
+        plan: &plan,
+        life: &life,
+        command: &command,
+    }
+    .to_string());
     Ok(match arguments.plant {
         Some(defect) => {
-            say(&format!("`{}` was found by seed {}", defect.name(), failed.seed));
+            say(&format!(
+                "`{}` was found by seed {}",
+                defect.name(),
+                failed.seed
+            ));
             ExitCode::SUCCESS
         }
         None => ExitCode::FAILURE,
@@ -189,7 +217,12 @@ fn matrix(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let command = "paidonce simulate --matrix";
-    say(&Story { plan, life, command }.to_string());
+    say(&Story {
+        plan,
+        life,
+        command,
+    }
+    .to_string());
     Ok(ExitCode::FAILURE)
 }
 
@@ -209,7 +242,9 @@ fn progress() -> impl Fn(usize, usize) + Sync {
     let told = Mutex::new(Instant::now());
     let watched = std::io::stderr().is_terminal();
     move |done, of| {
-        let Ok(mut told) = told.try_lock() else { return };
+        let Ok(mut told) = told.try_lock() else {
+            return;
+        };
         if told.elapsed() >= PROGRESS_EVERY {
             *told = Instant::now();
             let end = if watched { "\r" } else { "\n" };

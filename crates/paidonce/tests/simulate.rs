@@ -16,7 +16,10 @@ fn a_campaign_says_what_it_did_and_what_went_wrong_in_it() {
     let output = simulate(&["--seeds", "30"]);
     let said = said(&output);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("| lives in which a promise was broken | 0 |"), "{said}");
+    assert!(
+        said.contains("| lives in which a promise was broken | 0 |"),
+        "{said}"
+    );
     assert!(said.contains("| `crash-after` |"), "{said}");
 }
 
@@ -26,10 +29,15 @@ fn a_planted_defect_is_found_and_its_story_told() {
     let said = said(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("`frees-unasked` was found by seed"), "{said}");
-    let again = said.lines().find_map(|line| line.strip_prefix("Again, whole: paidonce simulate "));
+    let again = said
+        .lines()
+        .find_map(|line| line.strip_prefix("Again, whole: paidonce simulate "));
     let arguments: Vec<&str> = again.unwrap().split(' ').collect();
     let whole = simulate(&arguments);
-    assert!(whole.status.success(), "the command of the story finds it, too");
+    assert!(
+        whole.status.success(),
+        "the command of the story finds it, too"
+    );
     assert!(self::said(&whole).contains("TransactWriteItems"));
 }
 

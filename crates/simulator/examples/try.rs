@@ -12,15 +12,32 @@ fn main() {
     let mut calls = 0;
     let mut bad = 0;
     for seed in from..to {
-        let plan = Plan::new(seed, &systems, std::env::var("STEPS").map_or(10, |it| it.parse().unwrap()), Kind::ALL);
+        let plan = Plan::new(
+            seed,
+            &systems,
+            std::env::var("STEPS").map_or(10, |it| it.parse().unwrap()),
+            Kind::ALL,
+        );
         let life = live(&plan);
-        calls += life.calls; if to - from == 1 { println!("{:?}\n{}", plan.system, life.trace.text()); }
+        calls += life.calls;
+        if to - from == 1 {
+            println!("{:?}\n{}", plan.system, life.trace.text());
+        }
         if let Some(violation) = &life.violation {
             bad += 1;
-            println!("seed {seed} {:?} step {} {}: {}", plan.system, violation.step, violation.promise, violation.what);
-            if false { println!("{}", life.trace.text()); }
+            println!(
+                "seed {seed} {:?} step {} {}: {}",
+                plan.system, violation.step, violation.promise, violation.what
+            );
+            if false {
+                println!("{}", life.trace.text());
+            }
         }
     }
     let n = (to - from) as u32;
-    println!("{n} lives, {bad} bad, {} calls each, {:?} each", calls / u64::from(n), started.elapsed() / n);
+    println!(
+        "{n} lives, {bad} bad, {} calls each, {:?} each",
+        calls / u64::from(n),
+        started.elapsed() / n
+    );
 }

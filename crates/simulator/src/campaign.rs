@@ -76,7 +76,10 @@ impl Campaign {
                 if index >= self.seeds {
                     return;
                 }
-                let plan = self.plan(self.from.saturating_add(index.try_into().unwrap_or(u64::MAX)));
+                let plan = self.plan(
+                    self.from
+                        .saturating_add(index.try_into().unwrap_or(u64::MAX)),
+                );
                 let life = self.live(&plan);
                 let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
                 tally.add(plan.system, life);
@@ -84,7 +87,10 @@ impl Campaign {
                     enough.store(true, Ordering::Relaxed);
                 }
                 drop(tally);
-                progress(done.fetch_add(1, Ordering::Relaxed).saturating_add(1), self.seeds);
+                progress(
+                    done.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+                    self.seeds,
+                );
             }
         };
         thread::scope(|scope| {

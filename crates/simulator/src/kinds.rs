@@ -103,7 +103,7 @@ const COUNTED: &[(&str, Kind)] = &[
     ("schedule_late", Kind::ScheduleLate),
     ("schedule_fired_after_delete", Kind::ScheduleAfterDelete),
     ("index_behind", Kind::IndexBehind),
-    ("clock_skew", Kind::ClockSkew),
+    ("skewed_clock", Kind::ClockSkew),
     ("bad_deploy", Kind::BadDeploy),
     ("event_before_answer", Kind::EventFirst),
     ("answer_lost_after_doing", Kind::TimeOutDone),
@@ -124,7 +124,9 @@ impl Kind {
     /// The kind that something is counted under.
     pub(crate) fn counted_as(name: &str) -> Option<Self> {
         let mut counted = COUNTED.iter();
-        counted.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        counted
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
     }
 
     fn of_call(fault: FaultKind) -> Option<Self> {

@@ -63,7 +63,10 @@ async fn attempt(plan: &Plan) -> Life {
     let last = plan.steps.last().map_or(0, |(step, _)| *step + 1);
     let faults = world.injected();
     if violation.is_none() {
-        violation = the_end(&mut world, &mut memory, last).await.err().map(|broken| (last, broken));
+        violation = the_end(&mut world, &mut memory, last)
+            .await
+            .err()
+            .map(|broken| (last, broken));
     }
     let violation = violation.map(|(step, (promise, what))| Violation {
         promise,

@@ -106,7 +106,9 @@ impl Matrix {
                 true => pairs(&fair.points, &struck),
                 false => singles(&fair.points, &struck),
             };
-            tally.stories.insert(story.name, (struck.len(), scripts.len()));
+            tally
+                .stories
+                .insert(story.name, (struck.len(), scripts.len()));
             cells.extend(scripts.into_iter().map(|script| Plan {
                 script: Some(script),
                 ..plan.clone()
@@ -150,8 +152,11 @@ impl Matrix {
 fn worth_striking(points: &[Point]) -> Vec<usize> {
     let mut idle = BTreeMap::new();
     for point in points {
-        let only_looks = point.operation == "Query" && point.resources.iter().all(|it| it.contains("/index/"));
-        let idle = idle.entry((&point.function, point.invocation)).or_insert(true);
+        let only_looks =
+            point.operation == "Query" && point.resources.iter().all(|it| it.contains("/index/"));
+        let idle = idle
+            .entry((&point.function, point.invocation))
+            .or_insert(true);
         *idle &= only_looks;
     }
     let mut first: BTreeMap<&String, Option<u64>> = BTreeMap::new();

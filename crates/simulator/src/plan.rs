@@ -50,14 +50,23 @@ impl Plan {
         let system = dice.weighted(&weights.collect::<Vec<_>>());
         let weather = Weather::new(seed, kinds);
         let (start, changing) = (dice.one(&STARTS), dice.one(&CLOCK_CHANGES));
-        let start = if weather.has(Kind::ClockChange) { changing } else { start };
+        let start = if weather.has(Kind::ClockChange) {
+            changing
+        } else {
+            start
+        };
         let start = start.parse::<DateTime<Utc>>().unwrap_or_default();
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
         let is_quick = dice.chance(750);
-        let count = dice.between(steps.div_ceil(2).try_into().unwrap_or(1), steps.try_into().unwrap_or(u32::MAX));
+        let count = dice.between(
+            steps.div_ceil(2).try_into().unwrap_or(1),
+            steps.try_into().unwrap_or(u32::MAX),
+        );
         // Some lives begin with a crowd, so that more is due at once than a sweep can take for granted.
         let firsts = if dice.chance(150) { 6 } else { 1 };
-        let mut actions: Vec<Action> = (0..firsts).map(|_| Action::first(system, &mut dice)).collect();
+        let mut actions: Vec<Action> = (0..firsts)
+            .map(|_| Action::first(system, &mut dice))
+            .collect();
         actions.extend((1..count).map(|_| Action::rolled(system, &mut dice)));
         let steps = actions.into_iter().enumerate().collect();
         Self {

@@ -43,6 +43,7 @@ pub(crate) struct Memory {
     /// Mails that were looked at, who owed something by then, and who had complained.
     mails: usize,
     owing: BTreeSet<String>,
+    failed: BTreeMap<String, usize>,
     complained: BTreeSet<String>,
     /// Charges that nobody knew the end of when everything worked again, by their keys.
     unknown: Vec<String>,
@@ -51,6 +52,9 @@ pub(crate) struct Memory {
 
 /// A promise and what is wrong with it.
 pub(crate) type Broken = (&'static str, String);
+
+/// Receipts of two invoices may read alike, and so may two moves to the same time: they are counted.
+const MAY_READ_ALIKE: [&str; 2] = ["receipt", "rescheduled"];
 
 impl Memory {
     /// Checks what must hold at any time.
@@ -98,9 +102,10 @@ impl Memory {
     fn genuine_events_are_taken(&mut self, world: &World) -> Result<(), Broken> {
         let mut refused = world.deliveries.iter().filter(|(_, status)| *status == 400);
         match refused.next() {
-            Some((id, _)) if !world.weather.has(Kind::ClockSkew) => {
-                broken("a genuine event is taken", format!("delivery {id} was refused"))
-            }
+            Some((id, _)) if !world.weather.has(Kind::ClockSkew) => broken(
+                "a genuine event is taken",
+                format!("delivery {id} was refused"),
+            ),
             Some(_) | None => Ok(()),
         }
     }
@@ -109,15 +114,20 @@ impl Memory {
     fn no_message_twice(&mut self, world: &World) -> Result<(), Broken> {
         let messages = world.fleet.cloud.messages();
         for (index, message) in messages.iter().enumerate().skip(self.messages) {
-            // Receipts of two invoices may read alike: they are counted at the end.
             let is_customers = message.channel == "sms" || message.function == "dunr-mailer";
             let key = (message.to.clone(), message.text.clone());
-            if is_customers && message.kind != "receipt" && !self.texts.insert(key) {
-                return broken("a message at most once", format!("{} twice: {}", message.kind, message.text));
+            if is_customers && !MAY_READ_ALIKE.contains(&message.kind.as_str()) && !self.texts.insert(key) {
+                return broken(
+                    "a message at most once",
+                    format!("{} twice: {}", message.kind, message.text),
+                );
             }
             let silenced = self.silenced.get(&message.to);
             if message.channel == "sms" && silenced.is_some_and(|since| *since <= index) {
-                return broken("nothing after STOP", format!("{}: {}", message.kind, message.text));
+                return broken(
+                    "nothing after STOP",
+                    format!("{}: {}", message.kind, message.text),
+                );
             }
         }
         self.messages = messages.len();
@@ -137,6 +147,14 @@ fn broken(promise: &'static str, what: String) -> Result<(), Broken> {
     Err((promise, what))
 }
 
-fn require(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds { Ok(()) } else { broken(promise, what()) }
+fn require(
+    holds: bool,
+    promise: &'static str,
+    what: impl FnOnce() -> String,
+) -> Result<(), Broken> {
+    if holds {
+        Ok(())
+    } else {
+        broken(promise, what())
+    }
 }

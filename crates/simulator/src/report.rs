@@ -34,8 +34,16 @@ impl Display for Report<'_> {
             writeln!(to, "| {what} | {} |", grouped(count))?;
         }
         let failed = tally.failed.len().try_into().unwrap_or(u64::MAX);
-        writeln!(to, "| lives in which a promise was broken | {} |", grouped(failed))?;
-        writeln!(to, "| digest of all traces | `{}` |", &tally.digest[..16.min(tally.digest.len())])?;
+        writeln!(
+            to,
+            "| lives in which a promise was broken | {} |",
+            grouped(failed)
+        )?;
+        writeln!(
+            to,
+            "| digest of all traces | `{}` |",
+            &tally.digest[..16.min(tally.digest.len())]
+        )?;
         writeln!(to, "\n| fault | what happened | times |")?;
         writeln!(to, "|---|---|---:|")?;
         for kind in Kind::ALL {
@@ -65,7 +73,11 @@ impl Display for MatrixReport<'_> {
         for (fault, times) in &self.0.faults {
             writeln!(to, "| `{fault}` | {} |", grouped(*times))?;
         }
-        writeln!(to, "\nLives in which a promise was broken: {}", self.0.failed.len())
+        writeln!(
+            to,
+            "\nLives in which a promise was broken: {}",
+            self.0.failed.len()
+        )
     }
 }
 
@@ -82,11 +94,33 @@ impl Display for Story<'_> {
         let Some(violation) = &self.life.violation else {
             return writeln!(to, "seed {}: every promise was kept", self.life.seed);
         };
-        writeln!(to, "seed {} broke a promise: {}", self.life.seed, violation.promise)?;
+        writeln!(
+            to,
+            "seed {} broke a promise: {}",
+            self.life.seed, violation.promise
+        )?;
         writeln!(to, "  {}", violation.what)?;
-        writeln!(to, "  at {}, after action #{}", violation.at, violation.step)?;
-        let kinds: Vec<&str> = self.plan.weather.kinds.iter().map(|kind| kind.name()).collect();
-        writeln!(to, "  with {}", if kinds.is_empty() { "no fault".to_owned() } else { kinds.join(", ") })?;
+        writeln!(
+            to,
+            "  at {}, after action #{}",
+            violation.at, violation.step
+        )?;
+        let kinds: Vec<&str> = self
+            .plan
+            .weather
+            .kinds
+            .iter()
+            .map(|kind| kind.name())
+            .collect();
+        writeln!(
+            to,
+            "  with {}",
+            if kinds.is_empty() {
+                "no fault".to_owned()
+            } else {
+                kinds.join(", ")
+            }
+        )?;
         for (ordinal, fault) in self.plan.script.iter().flatten() {
             writeln!(to, "  with {} at call {ordinal}", fault.name())?;
         }

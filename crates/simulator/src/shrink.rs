@@ -19,7 +19,10 @@ pub fn shrink(campaign: &Campaign, failed: &Life) -> (Plan, Life) {
     let mut fails = |plan: &Plan| {
         lives += 1;
         let life = (lives <= LIVES_MAX).then(|| campaign.live(plan))?;
-        let same = life.violation.as_ref().is_some_and(|it| it.promise == promise);
+        let same = life
+            .violation
+            .as_ref()
+            .is_some_and(|it| it.promise == promise);
         same.then_some(life)
     };
     // What came after the violation did not cause it.

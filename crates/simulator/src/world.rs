@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) invoices: Vec<String>,
     /// Subscriptions whose access an operator has decided.
     pub(crate) decided_by_operators: Vec<String>,
+    /// The provider's pages that somebody was led to.
+    pub(crate) pages: Vec<String>,
     /// Bookings whose guests did not come, as the staff said.
     pub(crate) marked_absent: Vec<String>,
     /// Refusals for a reason that was not so.
@@ -95,6 +97,7 @@ impl World {
             subscribers: Vec::new(),
             invoices: Vec::new(),
             decided_by_operators: Vec::new(),
+            pages: Vec::new(),
             marked_absent: Vec::new(),
             complaints: Vec::new(),
             failed_at: BTreeMap::new(),
@@ -140,6 +143,7 @@ impl World {
         if let Some(kind) = mischief::upset_provider(self, &self.weather, &mut dice) {
             *self.faults.entry(kind).or_default() += 1;
         }
+        mischief::deploy(self, &self.weather, &mut dice);
         let outcome = self.carry_out(action).await;
         self.fleet.cloud.settle().await;
         self.trace
@@ -208,7 +212,9 @@ impl World {
             System::Booking => self.end_of_bookings().max(at + booking::REST),
             System::Dunning => at + dunning::rest(self.is_quick),
         };
-        self.fleet.cloud.set_rates_at_most((until - at) / FIRINGS_IN_REST);
+        self.fleet
+            .cloud
+            .set_rates_at_most((until - at) / FIRINGS_IN_REST);
         self.fleet.cloud.advance_to(until).await;
         self.note_calls();
     }
@@ -234,6 +240,19 @@ impl World {
             *all.entry(*kind).or_default() += count;
         }
         all
+    }
+
+    /// The names of what there is, as they stand in events.
+    fn names(&self) -> Vec<String> {
+        let bookings = self.bookings.iter().filter_map(|booked| booked.id.clone());
+        let subscriptions = self
+            .subscribers
+            .iter()
+            .map(|who| who.subscription_id.clone());
+        bookings
+            .chain(subscriptions)
+            .chain(self.invoices.clone())
+            .collect()
     }
 
     /// The rows of a table.
@@ -295,7 +314,10 @@ impl World {
     fn resend_event(&self, nth: u32) -> String {
         let snapshot = self.fleet.sandbox.snapshot().unwrap_or_default();
         let events = snapshot["webhooks"]["events"].as_object();
-        let ids: Vec<&String> = events.into_iter().flat_map(|events| events.keys()).collect();
+        let ids: Vec<&String> = events
+            .into_iter()
+            .flat_map(|events| events.keys())
+            .collect();
         match nth_of(&ids, nth) {
             Some(id) => self.control(&format!("events/{id}/resend"), &json!({})),
             None => "no event yet".to_owned(),
@@ -329,7 +351,9 @@ impl World {
             match self.system {
                 System::Booking => self.fleet.sandbox.set_signing_secrets(secrets),
                 System::Dunning => {
-                    self.fleet.sandbox.set_endpoint_secrets(self.webhook(), secrets);
+                    self.fleet
+                        .sandbox
+                        .set_endpoint_secrets(self.webhook(), secrets);
                 }
             }
         }
@@ -337,7 +361,12 @@ impl World {
 
     async fn sweep(&self, nth: u32) -> String {
         let functions: &[&str] = match self.system {
-            System::Booking => &["bdc-release-sweep", "bdc-settle-sweep", "bdc-cashier", "bdc-relay"],
+            System::Booking => &[
+                "bdc-release-sweep",
+                "bdc-settle-sweep",
+                "bdc-cashier",
+                "bdc-relay",
+            ],
             System::Dunning => &["dunr-sweep", "dunr-relay", "dunr-summary"],
         };
         match nth_of(functions, nth) {
@@ -348,18 +377,31 @@ impl World {
 
     /// Puts a message into a queue that no consumer can read.
     async fn poison(&self) -> String {
-        let (queue, sqs) = ("bdc-jobs", aws_sdk_sqs::Client::new(&self.fleet.cloud.operator()));
+        let (queue, sqs) = (
+            "bdc-jobs",
+            aws_sdk_sqs::Client::new(&self.fleet.cloud.operator()),
+        );
         let url = sqs.get_queue_url().queue_name(queue).send().await;
         let Some(url) = url.ok().and_then(|found| found.queue_url) else {
             return "there is no such queue".to_owned();
         };
-        let sent = sqs.send_message().queue_url(url).message_body("{half a mess").send().await;
+        let sent = sqs
+            .send_message()
+            .queue_url(url)
+            .message_body("{half a mess")
+            .send()
+            .await;
         format!("{queue}: {}", sent.is_ok())
     }
 
     /// Runs the sweep of a function now.
     async fn invoke(&self, function: &str) -> String {
-        match self.fleet.cloud.invoke(function, json!({"kind": "sweep"})).await {
+        match self
+            .fleet
+            .cloud
+            .invoke(function, json!({"kind": "sweep"}))
+            .await
+        {
             Ok(_) => format!("{function} ran"),
             Err(error) => format!("{function}: {error}"),
         }

@@ -14,7 +14,7 @@ fn campaign(seeds: usize) -> Campaign {
     Campaign {
         from: 1_000_000,
         seeds,
-        steps: 10,
+        steps: 6,
         systems: System::ALL.to_vec(),
         kinds: Kind::ALL.to_vec(),
         threads: 2,
@@ -33,7 +33,11 @@ fn the_same_seed_gives_the_same_bytes_a_hundred_times_of_a_hundred() {
     for system in System::ALL {
         let plan = stormy(system);
         let first = live(&plan);
-        assert!(first.trace.text().lines().count() > 30, "{}", first.trace.text());
+        assert!(
+            first.trace.text().lines().count() > 30,
+            "{}",
+            first.trace.text()
+        );
         for _ in 0..50 {
             assert_eq!(live(&plan).trace, first.trace);
         }
@@ -43,7 +47,10 @@ fn the_same_seed_gives_the_same_bytes_a_hundred_times_of_a_hundred() {
 #[test]
 fn the_number_of_threads_decides_nothing() {
     let digests = [1, 2, 5].map(|threads| {
-        let campaign = Campaign { threads, ..campaign(24) };
+        let campaign = Campaign {
+            threads,
+            ..campaign(24)
+        };
         campaign.run(SILENT).digest
     });
     assert_eq!(BTreeSet::from(digests).len(), 1);
@@ -51,17 +58,31 @@ fn the_number_of_threads_decides_nothing() {
 
 #[test]
 fn a_kind_that_is_switched_off_does_not_happen() {
-    let only = Campaign { kinds: vec![Kind::CrashAfter], ..campaign(60) };
+    let only = Campaign {
+        kinds: vec![Kind::CrashAfter],
+        ..campaign(60)
+    };
     let faults = only.run(SILENT).faults;
-    let kinds: Vec<&Kind> = faults.iter().filter(|(_, times)| **times > 0).map(|(kind, _)| kind).collect();
+    let kinds: Vec<&Kind> = faults
+        .iter()
+        .filter(|(_, times)| **times > 0)
+        .map(|(kind, _)| kind)
+        .collect();
     assert_eq!(kinds, [&Kind::CrashAfter]);
-    let none = Campaign { kinds: Vec::new(), ..campaign(20) };
+    let none = Campaign {
+        kinds: Vec::new(),
+        ..campaign(20)
+    };
     assert!(none.run(SILENT).faults.values().all(|times| *times == 0));
 }
 
 #[test]
 fn a_failing_life_is_made_short_and_stays_failing() {
-    let campaign = Campaign { defect: Some(Defect::FreesUnasked), systems: vec![System::Booking], ..campaign(2_000) };
+    let campaign = Campaign {
+        defect: Some(Defect::FreesUnasked),
+        systems: vec![System::Booking],
+        ..campaign(2_000)
+    };
     let tally = campaign.run(SILENT);
     let failed = tally.failed.first().unwrap();
     let (plan, life) = shrink(&campaign, failed);
@@ -73,9 +94,17 @@ fn a_failing_life_is_made_short_and_stays_failing() {
 
 #[test]
 fn every_call_of_every_story_may_suffer_every_fault() {
-    let matrix = Matrix { pairs: false, threads: 2, only: None };
+    let matrix = Matrix {
+        pairs: false,
+        threads: 2,
+        only: None,
+    };
     let tally = matrix.run(SILENT);
-    let failed: Vec<_> = tally.failed.iter().map(|(plan, life)| (&plan.script, &life.violation)).collect();
+    let failed: Vec<_> = tally
+        .failed
+        .iter()
+        .map(|(plan, life)| (&plan.script, &life.violation))
+        .collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(tally.faults.len() == 12, "{:?}", tally.faults);
 }

@@ -27,7 +27,7 @@ fn campaign(defect: Defect, from: u64, seeds: usize) -> Campaign {
     Campaign {
         from,
         seeds,
-        steps: 10,
+        steps: 6,
         systems: System::ALL.to_vec(),
         kinds: Kind::ALL.to_vec(),
         threads: 2,
@@ -37,7 +37,9 @@ fn campaign(defect: Defect, from: u64, seeds: usize) -> Campaign {
 
 /// The lowest seed that finds a defect, and the promise that it breaks.
 fn find(defect: Defect) -> Option<(u64, &'static str)> {
-    let known = known().get(defect.name()).map(|seed| campaign(defect, *seed, 1));
+    let known = known()
+        .get(defect.name())
+        .map(|seed| campaign(defect, *seed, 1));
     let tries = known.into_iter().chain([campaign(defect, 0, SEEDS)]);
     tries.into_iter().find_map(|campaign| {
         let tally = campaign.run(&|_, _| {});
@@ -52,7 +54,9 @@ fn every_planted_defect_is_found_within_ten_thousand_lives() {
     let mut missed = Vec::new();
     for defect in Defect::ALL {
         match find(*defect) {
-            Some((seed, promise)) => lines.push(format!("{:<30} {seed:>5}  {promise}", defect.name())),
+            Some((seed, promise)) => {
+                lines.push(format!("{:<30} {seed:>5}  {promise}", defect.name()))
+            }
             None => missed.push(defect.name()),
         }
     }

@@ -1,7 +1,7 @@
 //! Deposits in every currency's own minor unit, and one phone however it is written.
 
-use fleet_tests::{PHONE_E164, Town};
 use fleet::{Fleet, FleetOptions};
+use fleet_tests::{PHONE_E164, Town};
 use serde_json::{Value, json};
 
 use crate::support::{WRITTEN_TABLES, book, venue, wish};

@@ -31,7 +31,7 @@ impl Storm {
         town.fleet.cloud.faults().set_random(Some(RandomFaults {
             seed,
             per_mille: 200,
-            kinds: FaultKind::ALL.to_vec(),
+            kinds: FaultKind::ALL.map(|kind| (kind, 1)).to_vec(),
         }));
         Self {
             town,

@@ -7,9 +7,9 @@ use std::task::Poll;
 use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use chrono::Duration;
+use fleet::FleetOptions;
 use fleet_tests::{Answer, Booked, Town};
 use http::Request;
-use fleet::FleetOptions;
 use paidonce_core::venue::BUILT_IN;
 use serde_json::{Value, json};
 

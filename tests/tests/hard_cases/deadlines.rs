@@ -2,8 +2,8 @@
 //! may live.
 
 use chrono::{DateTime, Duration, Utc};
-use fleet_tests::{Booked, CARD, Town};
 use fleet::FleetOptions;
+use fleet_tests::{Booked, CARD, Town};
 use serde_json::{Value, json};
 
 use crate::support::{assert_stands, minutes, venue_with};

@@ -1,8 +1,8 @@
 //! B1 to B3: money that is heard of after the deadline, and a page that is open at it.
 
+use fleet::FleetOptions;
 use fleet_tests::{Answer, Booked, CARD, Town, deposit_paid};
 use local_cloud::{FaultKind, FaultRule};
-use fleet::FleetOptions;
 use serde_json::{Value, json};
 
 use crate::support::{

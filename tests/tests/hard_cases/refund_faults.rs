@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use chrono::{DateTime, Duration, Utc};
+use fleet::FleetOptions;
 use fleet_tests::{Booked, CARD, NOON, Town};
 use http::{Request, Response};
 use local_cloud::{Delivery, FaultKind, FaultRule, Neighbour};
-use fleet::FleetOptions;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! B19: nobody marks whether the customer came.
 
-use fleet_tests::{Booked, Town};
 use fleet::FleetOptions;
+use fleet_tests::{Booked, Town};
 use serde_json::json;
 
 use crate::support::{AFTERNOON, SETTLE, case, staff, sweep, venue_with};

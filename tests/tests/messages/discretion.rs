@@ -90,7 +90,7 @@ async fn a_fleet_in_which_any_call_may_fail_says_nothing_about_anyone() {
         town.fleet.cloud.faults().set_random(Some(RandomFaults {
             seed,
             per_mille: 150,
-            kinds: FaultKind::ALL.to_vec(),
+            kinds: FaultKind::ALL.map(|kind| (kind, 1)).to_vec(),
         }));
         try_everything(&town, &booked).await;
     }

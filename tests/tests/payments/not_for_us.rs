@@ -1,8 +1,8 @@
 //! Events that are not ours, and failures that are: what is answered, and what is kept.
 
+use fleet::FleetOptions;
 use fleet_tests::{NOON, Town, deposit_paid, session_event};
 use local_cloud::{FaultKind, FaultRule};
-use fleet::FleetOptions;
 use serde_json::{Value, json};
 
 use crate::support::{WEBHOOK, assert_confirmed_once, everything, ledger};

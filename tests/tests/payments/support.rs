@@ -7,10 +7,10 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use chrono::{DateTime, Duration, Utc};
+use fleet::FleetOptions;
 use fleet_tests::{Answer, Booked, NOON, Town};
 use http::{Request, Response};
 use local_cloud::{Delivery, FaultKind, Neighbour};
-use fleet::FleetOptions;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 

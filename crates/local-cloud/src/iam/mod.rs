@@ -6,7 +6,8 @@
 mod condition;
 mod pattern;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use condition::{Condition, condition_from};
 pub(crate) use pattern::matches;
 
 /// One thing that a call needs permission for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Access {
     /// `dynamodb:PutItem`, …
     pub(crate) action: String,
@@ -37,9 +38,17 @@ impl Access {
 /// A statement's action and resource that allowed something.
 pub(crate) type Used = (String, String);
 
+/// The statements that allow an access, or why it is denied.
+type Decision = Result<Vec<Used>, String>;
+
+/// How many decisions a role remembers.
+const DECIDED_MAX: usize = 4_096;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Role {
     statements: Vec<Statement>,
+    /// What was decided before: the same few accesses are asked for all the time.
+    decided: Arc<Mutex<HashMap<Access, Decision>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +68,7 @@ impl Role {
         for statement in one_or_many(&document["Statement"]) {
             self.statements.push(statement_from(statement)?);
         }
+        self.decided = Arc::default();
         Ok(())
     }
 
@@ -66,7 +76,19 @@ impl Role {
     ///
     /// # Errors
     /// A sentence as AWS words it.
-    pub(crate) fn check(&self, access: &Access) -> Result<Vec<Used>, String> {
+    pub(crate) fn check(&self, access: &Access) -> Decision {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(decision) = decided.get(access) {
+            return decision.clone();
+        }
+        let decision = self.decide(access);
+        if decided.len() < DECIDED_MAX {
+            decided.insert(access.clone(), decision.clone());
+        }
+        decision
+    }
+
+    fn decide(&self, access: &Access) -> Decision {
         let deny = self
             .statements
             .iter()

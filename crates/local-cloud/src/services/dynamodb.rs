@@ -36,8 +36,7 @@ pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
         object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
     }
     let no_old_row = gaps::asks_for_nothing(database, request);
-    let called =
-        gaps::check(request).and_then(|()| call(database, &request.operation, &body));
+    let called = gaps::check(request).and_then(|()| call(database, &request.operation, &body));
     match called {
         Ok(mut answer) => {
             if no_old_row && answer["Attributes"] == body["Key"] {

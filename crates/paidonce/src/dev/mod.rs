@@ -36,10 +36,10 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use clap::Args;
+use fleet::{Fleet, FleetOptions};
 use http::{Request, Response};
 use lambda_kit::{Entropy, Problem};
 use local_cloud::Settled;
-use fleet::{Fleet, FleetOptions};
 use paidonce_core::venue::{BUILT_IN, Venue};
 use tokio::sync::Notify;
 

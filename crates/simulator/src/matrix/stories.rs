@@ -48,7 +48,15 @@ pub static STORIES: &[MatrixStory] = &[
     MatrixStory {
         name: "a deposit is paid and applied",
         system: System::Booking,
-        actions: &[BOOK, PAY, wait(1_500), Action::Attend { nth: 0, attended: true }],
+        actions: &[
+            BOOK,
+            PAY,
+            wait(1_500),
+            Action::Attend {
+                nth: 0,
+                attended: true,
+            },
+        ],
     },
     MatrixStory {
         name: "nobody pays, and then somebody does",
@@ -58,7 +66,10 @@ pub static STORIES: &[MatrixStory] = &[
             Action::OpenPayPage { nth: 0 },
             wait(65),
             Action::BookAgain { nth: 0 },
-            Action::PayByHand { nth: 0, percent: 100 },
+            Action::PayByHand {
+                nth: 0,
+                percent: 100,
+            },
         ],
     },
     MatrixStory {
@@ -67,7 +78,10 @@ pub static STORIES: &[MatrixStory] = &[
         actions: &[
             BOOK,
             PAY,
-            Action::Cancel { nth: 0, by_business: true },
+            Action::Cancel {
+                nth: 0,
+                by_business: true,
+            },
             Action::ResendEvent { nth: 1 },
         ],
     },
@@ -76,10 +90,23 @@ pub static STORIES: &[MatrixStory] = &[
         system: System::Booking,
         actions: &[
             BOOK,
-            Action::Pay { nth: 0, card: Card::BankDebit },
-            Action::Reschedule { nth: 0, place: 1, when: 6 },
-            Action::Text { customer: 1, stop: true },
-            Action::EndDebit { nth: 0, succeeded: true },
+            Action::Pay {
+                nth: 0,
+                card: Card::BankDebit,
+            },
+            Action::Reschedule {
+                nth: 0,
+                place: 1,
+                when: 6,
+            },
+            Action::Text {
+                customer: 1,
+                stop: true,
+            },
+            Action::EndDebit {
+                nth: 0,
+                succeeded: true,
+            },
         ],
     },
     MatrixStory {
@@ -88,7 +115,10 @@ pub static STORIES: &[MatrixStory] = &[
         actions: &[
             OTHER,
             PAY,
-            Action::Dispute { nth: 0, inquiry: false },
+            Action::Dispute {
+                nth: 0,
+                inquiry: false,
+            },
             Action::EndDispute { nth: 0, won: false },
         ],
     },
@@ -98,7 +128,10 @@ pub static STORIES: &[MatrixStory] = &[
         actions: &[
             OTHER,
             PAY,
-            Action::PayByHand { nth: 0, percent: 100 },
+            Action::PayByHand {
+                nth: 0,
+                percent: 100,
+            },
             Action::RefundAtProvider { nth: 0, part: true },
         ],
     },
@@ -111,10 +144,21 @@ pub static STORIES: &[MatrixStory] = &[
         name: "a lost card is replaced",
         system: System::Dunning,
         actions: &[
-            Action::FailRenewal { nth: 0, decline: 2, times: 0 },
+            Action::FailRenewal {
+                nth: 0,
+                decline: 2,
+                times: 0,
+            },
             wait(1_500),
-            Action::OpenCardLink { nth: 0, press: true },
-            Action::SaveCard { nth: 0, card: 0, on_subscription: false },
+            Action::OpenCardLink {
+                nth: 0,
+                press: true,
+            },
+            Action::SaveCard {
+                nth: 0,
+                card: 0,
+                on_subscription: false,
+            },
             wait(1_500),
         ],
     },
@@ -128,7 +172,10 @@ pub static STORIES: &[MatrixStory] = &[
         system: System::Dunning,
         actions: &[
             FAIL,
-            Action::MailFate { nth: 0, complaint: false },
+            Action::MailFate {
+                nth: 0,
+                complaint: false,
+            },
             wait(1_500),
             Action::OrderAccess { nth: 0, order: 0 },
             Action::PayInvoice { nth: 0, card: 0 },

@@ -9,7 +9,6 @@ use paidonce_core::step::Row;
 use serde_json::Value;
 
 use super::{Broken, Memory, require};
-use crate::kinds::Kind;
 use crate::world::{STAFF_REFUND, World, members, text};
 
 const ENDS: [&str; 4] = ["APPLIED", "FORFEITED", "CANCELLED", "RELEASED"];
@@ -25,15 +24,12 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     no_more_goes_back_than_came(&ledger)?;
     confirmed_by_the_whole_deposit(&bookings, &ledger)?;
-    // A page that the provider made while it answered 500 is known to nobody: nobody can pay there.
-    if !world.weather.has(Kind::ServerErrorDone) {
-        one_page_at_a_time(&ledger)?;
-    }
+    one_page_at_a_time(world, &ledger)?;
     a_hold_lasts_as_promised(&bookings)?;
     no_hold_ends_early(&bookings, world.now())?;
     a_forfeit_has_a_mark(&bookings, world)?;
     an_order_moves_money_once(&ledger)?;
-    reminded_once(world)?;
+    told_once(&bookings, world)?;
     hear_stop(memory, world);
     Ok(())
 }
@@ -53,7 +49,10 @@ fn the_calendar_is_sound(world: &World, bookings: &[Value]) -> Result<(), Broken
     }
     let mut held = BTreeMap::new();
     for slot in world.rows("bdc-slots") {
-        held.insert(text(&slot, "slot_key").to_owned(), text(&slot, "booking_id").to_owned());
+        held.insert(
+            text(&slot, "slot_key").to_owned(),
+            text(&slot, "booking_id").to_owned(),
+        );
     }
     for (key, owner) in &owners {
         require(held.get(key) == Some(owner), PROMISE, || {
@@ -66,7 +65,9 @@ fn the_calendar_is_sound(world: &World, bookings: &[Value]) -> Result<(), Broken
     };
     for (key, owner) in &held {
         let fits = owners.get(key) == Some(owner) || is_settled(owner);
-        require(fits, PROMISE, || format!("{key} is held by {owner}, which is not live"))?;
+        require(fits, PROMISE, || {
+            format!("{key} is held by {owner}, which is not live")
+        })?;
     }
     Ok(())
 }
@@ -76,7 +77,9 @@ fn ends_are_final(memory: &mut Memory, bookings: &[Value]) -> Result<(), Broken>
         let (id, state) = (text(booking, "booking_id"), text(booking, "state"));
         if let Some(end) = memory.ended.get(id) {
             let may = end == state || AFTER.contains(&(end.as_str(), state));
-            require(may, "an end is final", || format!("{id} went from {end} to {state}"))?;
+            require(may, "an end is final", || {
+                format!("{id} went from {end} to {state}")
+            })?;
         }
         match ENDS.contains(&state) {
             true => memory.ended.insert(id.to_owned(), state.to_owned()),
@@ -93,7 +96,9 @@ fn one_booking_per_form(world: &World) -> Result<(), Broken> {
         if let Some(id) = &booked.id {
             let other = ids.insert(id.clone(), booked.wish.clone());
             let same = other.is_none_or(|wish| wish == booked.wish);
-            require(same, "a form is one booking", || format!("{id} was given to two forms"))?;
+            require(same, "a form is one booking", || {
+                format!("{id} was given to two forms")
+            })?;
         }
     }
     Ok(())
@@ -128,30 +133,46 @@ fn confirmed_by_the_whole_deposit(bookings: &[Value], ledger: &Value) -> Result<
             let id = text(booking, "booking_id");
             let captured = captured_for(id, ledger);
             let deposit = booking["deposit"]["amount"].as_i64().unwrap_or_default();
-            require(captured >= deposit, "confirmed by the whole deposit", || {
-                format!("{id} is confirmed, and {captured} of {deposit} came")
-            })?;
+            require(
+                captured >= deposit,
+                "confirmed by the whole deposit",
+                || format!("{id} is confirmed, and {captured} of {deposit} came"),
+            )?;
         }
     }
     Ok(())
 }
 
-/// A booking has one page at a time on which it can be paid.
-fn one_page_at_a_time(ledger: &Value) -> Result<(), Broken> {
+/// A booking has one page at a time on which it can be paid. A page that the provider made and told
+/// nobody of is known to nobody: only those count that a customer was led to.
+fn one_page_at_a_time(world: &World, ledger: &Value) -> Result<(), Broken> {
     let mut open: BTreeMap<&str, &str> = BTreeMap::new();
-    for session in members(&ledger["sessions"]).filter(|it| text(it, "status") == "open") {
+    let known = |it: &&Value| world.pages.iter().any(|page| page == text(it, "id"));
+    let sessions = members(&ledger["sessions"]).filter(|it| text(it, "status") == "open");
+    for session in sessions.filter(known) {
         let id = text(&session["metadata"], "booking_id");
         let other = open.insert(id, text(session, "id"));
-        require(other.is_none() || id.is_empty(), "one page at a time", || {
-            format!("{id} can be paid on {other:?} and on {}", text(session, "id"))
-        })?;
+        require(
+            other.is_none() || id.is_empty(),
+            "one page at a time",
+            || {
+                format!(
+                    "{id} can be paid on {other:?} and on {}",
+                    text(session, "id")
+                )
+            },
+        )?;
     }
     Ok(())
 }
 
 /// A hold lasts no longer than the policy of its booking says, by the clock of the universe.
 fn a_hold_lasts_as_promised(bookings: &[Value]) -> Result<(), Broken> {
-    let first = |it: &&Value| text(it, "state") == "PENDING" && it["moves"] == 0 && it["funds"].is_null();
+    let first = |it: &&Value| {
+        let untouched = it["moves"] == 0 && it["funds"].is_null();
+        let unpaid = members(&it["payments"]).next().is_none();
+        text(it, "state") == "PENDING" && untouched && unpaid
+    };
     for booking in bookings.iter().filter(first) {
         let at = |name: &str| text(booking, name).parse::<DateTime<Utc>>().ok();
         let minutes = booking["policy"]["pay_within"].as_i64();
@@ -160,7 +181,10 @@ fn a_hold_lasts_as_promised(bookings: &[Value]) -> Result<(), Broken> {
         {
             let most = created + TimeDelta::minutes(minutes);
             require(deadline <= most, "a hold lasts as promised", || {
-                format!("{} may be paid until {deadline}, not {most}", text(booking, "booking_id"))
+                format!(
+                    "{} may be paid until {deadline}, not {most}",
+                    text(booking, "booking_id")
+                )
             })?;
         }
     }
@@ -171,21 +195,34 @@ fn a_hold_lasts_as_promised(bookings: &[Value]) -> Result<(), Broken> {
 fn no_hold_ends_early(bookings: &[Value], now: DateTime<Utc>) -> Result<(), Broken> {
     for booking in bookings.iter().filter(|it| text(it, "state") == "RELEASED") {
         let deadline = text(booking, "deposit_deadline").parse::<DateTime<Utc>>();
-        require(deadline.is_ok_and(|at| at <= now), "a hold lasts as promised", || {
-            format!("{} was released before {}", text(booking, "booking_id"), text(booking, "deposit_deadline"))
-        })?;
+        require(
+            deadline.is_ok_and(|at| at <= now),
+            "a hold lasts as promised",
+            || {
+                format!(
+                    "{} was released before {}",
+                    text(booking, "booking_id"),
+                    text(booking, "deposit_deadline")
+                )
+            },
+        )?;
     }
     Ok(())
 }
 
 /// A deposit is forfeited where the staff said that nobody came.
 fn a_forfeit_has_a_mark(bookings: &[Value], world: &World) -> Result<(), Broken> {
-    for booking in bookings.iter().filter(|it| text(it, "state") == "FORFEITED") {
+    for booking in bookings
+        .iter()
+        .filter(|it| text(it, "state") == "FORFEITED")
+    {
         let id = text(booking, "booking_id");
         let marked = world.marked_absent.iter().any(|marked| marked == id);
-        require(marked || !booking["attendance"].is_null(), "a forfeit has a mark", || {
-            format!("{id} was forfeited, and nobody said that the guest had not come")
-        })?;
+        require(
+            marked || !booking["attendance"].is_null(),
+            "a forfeit has a mark",
+            || format!("{id} was forfeited, and nobody said that the guest had not come"),
+        )?;
     }
     Ok(())
 }
@@ -199,7 +236,10 @@ fn an_order_moves_money_once(ledger: &Value) -> Result<(), Broken> {
             let count: &mut u32 = given.entry(text(refund, "payment_intent")).or_default();
             *count += 1;
             require(*count <= 1, "an order moves money once", || {
-                format!("{} was given back {count} times", text(refund, "payment_intent"))
+                format!(
+                    "{} was given back {count} times",
+                    text(refund, "payment_intent")
+                )
             })?;
         }
     }
@@ -209,7 +249,13 @@ fn an_order_moves_money_once(ledger: &Value) -> Result<(), Broken> {
 /// A booking is reminded once, also when it is moved.
 fn reminded_once(world: &World) -> Result<(), Broken> {
     let mut reminders: BTreeMap<String, usize> = BTreeMap::new();
-    for message in world.fleet.cloud.messages().into_iter().filter(|it| it.kind == "reminder") {
+    for message in world
+        .fleet
+        .cloud
+        .messages()
+        .into_iter()
+        .filter(|it| it.kind == "reminder")
+    {
         *reminders.entry(message.to).or_default() += 1;
     }
     for (phone, count) in reminders {
@@ -252,7 +298,8 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
         money_is_accounted_for(charge, &ledger, &bookings, &cases)?;
     }
     for row in world.rows("bdc-payments") {
-        let waits = row["due_at"].is_string() && !provider_is_at_it(&ledger, text(&row, "payment_ref"));
+        let waits =
+            row["due_at"].is_string() && !provider_is_at_it(&ledger, text(&row, "payment_ref"));
         require(!waits, "nothing stays unknown", || {
             format!("{} is still to be looked up", text(&row, "event_id"))
         })?;
@@ -262,10 +309,14 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
 
 /// The team is told of no failed refund where the provider has none.
 fn no_false_alarm(ledger: &Value, cases: &[Value]) -> Result<(), Broken> {
-    for case in cases.iter().filter(|case| case["reason"] == "refund_failed") {
+    for case in cases
+        .iter()
+        .filter(|case| case["reason"] == "refund_failed")
+    {
         for entry in members(&case["entries"]) {
             let payment = text(&entry["facts"], "payment_ref");
-            let mut refunds = members(&ledger["refunds"]).filter(|it| it["payment_intent"] == payment);
+            let mut refunds =
+                members(&ledger["refunds"]).filter(|it| it["payment_intent"] == payment);
             let all_well = !payment.is_empty()
                 && live_refunds(ledger, payment) > 0
                 && refunds.all(|it| matches!(text(it, "status"), "succeeded" | "pending"));
@@ -281,7 +332,8 @@ fn no_false_alarm(ledger: &Value, cases: &[Value]) -> Result<(), Broken> {
 fn provider_is_at_it(ledger: &Value, payment: &str) -> bool {
     let mut refunds = members(&ledger["refunds"]);
     refunds.any(|it| {
-        it["payment_intent"] == payment && matches!(text(it, "status"), "pending" | "requires_action")
+        it["payment_intent"] == payment
+            && matches!(text(it, "status"), "pending" | "requires_action")
     })
 }
 
@@ -301,23 +353,40 @@ fn nothing_is_overdue(booking: &Value, now: DateTime<Utc>, cases: &[Value]) -> R
     let awaited = booking["funds"]["awaited"] == true;
     let overdue = text(booking, "state") == "PENDING" && deadline.is_ok_and(|at| at < now);
     let overdue = overdue && !awaited;
-    require(!overdue || is_named(cases, text(booking, "booking_id")), "a hold is released in time", || {
-        format!("{} is pending since {}", text(booking, "booking_id"), text(booking, "deposit_deadline"))
-    })
+    require(
+        !overdue || is_named(cases, text(booking, "booking_id")),
+        "a hold is released in time",
+        || {
+            format!(
+                "{} is pending since {}",
+                text(booking, "booking_id"),
+                text(booking, "deposit_deadline")
+            )
+        },
+    )
 }
 
 /// Each change has its audit row: the history says what the booking is.
 fn the_history_tells_it(world: &World, booking: &Value) -> Result<(), Broken> {
     let rows = world.rows("bdc-audit").into_iter();
     let own = rows.filter(|row| row["booking_id"] == booking["booking_id"]);
-    let own: Vec<AuditRow> = own.filter_map(|row| serde_json::from_value(row).ok()).collect();
+    let own: Vec<AuditRow> = own
+        .filter_map(|row| serde_json::from_value(row).ok())
+        .collect();
     let mut expected = booking.clone();
     if let Some(fields) = expected.as_object_mut() {
         fields.retain(|name, _| !Booking::PERSONAL.contains(&name.as_str()));
     }
-    require(rebuild(&own) == expected, "each change has its audit row", || {
-        format!("{} is not what its history says", text(booking, "booking_id"))
-    })
+    require(
+        rebuild(&own) == expected,
+        "each change has its audit row",
+        || {
+            format!(
+                "{} is not what its history says",
+                text(booking, "booking_id")
+            )
+        },
+    )
 }
 
 /// Every penny that the provider took for a booking is kept by it, went back, or is named in a case.
@@ -330,7 +399,9 @@ fn money_is_accounted_for(
     let payment = text(charge, "payment_intent");
     let mut sessions = members(&ledger["sessions"]);
     let session = sessions.find(|it| it["payment_intent"] == payment);
-    let id = session.map(|it| text(&it["metadata"], "booking_id")).unwrap_or_default();
+    let id = session
+        .map(|it| text(&it["metadata"], "booking_id"))
+        .unwrap_or_default();
     let captured = charge["amount_captured"].as_i64().unwrap_or_default();
     if captured == 0 || !id.starts_with("bkg_") {
         return Ok(());
@@ -340,16 +411,19 @@ fn money_is_accounted_for(
     let refunded = live_refunds(ledger, payment);
     let is_released = booking.is_some_and(|it| text(it, "state") == "RELEASED");
     let whole = refunded + kept == captured && !(is_released && kept > 0);
-    require(whole || is_named(cases, payment), "every penny is accounted for", || {
-        format!("{payment} of {id}: {captured} came, {refunded} went back, {kept} is kept")
-    })
+    require(
+        whole || is_named(cases, payment),
+        "every penny is accounted for",
+        || format!("{payment} of {id}: {captured} came, {refunded} went back, {kept} is kept"),
+    )
 }
 
 /// What the provider gave back of a payment, or is giving back.
 fn live_refunds(ledger: &Value, payment: &str) -> i64 {
     let refunds = members(&ledger["refunds"]);
     let live = refunds.filter(|refund| {
-        refund["payment_intent"] == payment && !matches!(text(refund, "status"), "failed" | "canceled")
+        refund["payment_intent"] == payment
+            && !matches!(text(refund, "status"), "failed" | "canceled")
     });
     live.filter_map(|refund| refund["amount"].as_i64()).sum()
 }
@@ -358,7 +432,8 @@ fn live_refunds(ledger: &Value, payment: &str) -> i64 {
 fn kept(booking: &Value, payment: &str) -> i64 {
     let own = members(&booking["payments"]).filter(|paid| paid["payment_ref"] == payment);
     let amount = |money: &Value| money["amount"].as_i64().unwrap_or_default();
-    own.map(|paid| (amount(&paid["amount"]) - amount(&paid["returned"])).max(0)).sum()
+    own.map(|paid| (amount(&paid["amount"]) - amount(&paid["returned"])).max(0))
+        .sum()
 }
 
 /// Whether an open case is about something.
@@ -374,14 +449,26 @@ fn is_named(cases: &[Value], about: &str) -> bool {
 fn everybody_was_told(world: &World, bookings: &[Value], cases: &[Value]) -> Result<(), Broken> {
     let messages = world.fleet.cloud.messages();
     let stopped = stopped_phones(world);
-    for booking in bookings.iter().filter(|it| text(it, "state") == "CONFIRMED") {
+    for booking in bookings
+        .iter()
+        .filter(|it| text(it, "state") == "CONFIRMED")
+    {
         let phone = text(booking, "phone");
         let has_stopped = stopped.iter().any(|stopped| stopped == phone);
-        let told = messages.iter().any(|it| it.to == phone && it.kind == "confirmation");
+        let told = messages
+            .iter()
+            .any(|it| it.to == phone && it.kind == "confirmation");
         let known = is_named(cases, text(booking, "booking_id"));
-        require(told || has_stopped || known, "whoever is confirmed was told", || {
-            format!("{} was never confirmed by text", text(booking, "booking_id"))
-        })?;
+        require(
+            told || has_stopped || known,
+            "whoever is confirmed was told",
+            || {
+                format!(
+                    "{} was never confirmed by text",
+                    text(booking, "booking_id")
+                )
+            },
+        )?;
     }
     Ok(())
 }

@@ -23,7 +23,8 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
         })?;
     }
     for subscription in members(&ledger["subscriptions"]) {
-        let ours = subscription["canceled_by"] == "api" || subscription["cancel_at_period_end"] == true;
+        let ours =
+            subscription["canceled_by"] == "api" || subscription["cancel_at_period_end"] == true;
         require(!ours, "no subscription is ended by us", || {
             format!("{} was", text(subscription, "id"))
         })?;
@@ -44,50 +45,91 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
     }
     for who in &world.subscribers {
         let id = &who.subscription_id;
-        let row = rows.iter().find(|row| row["subscription_id"] == id.as_str());
+        let row = rows
+            .iter()
+            .find(|row| row["subscription_id"] == id.as_str());
         whoever_owes_nothing_is_let_in(world, id, row, &ledger).await?;
     }
     Ok(())
 }
 
 /// Mails that ask for money, one way or another.
-const ASKING: [&str; 6] = ["failed", "new_card", "approve", "pay_by_hand", "paused", "reminder"];
+const ASKING: [&str; 6] = [
+    "failed",
+    "new_card",
+    "approve",
+    "pay_by_hand",
+    "paused",
+    "reminder",
+];
 
 /// A mail that asks for money goes to somebody who owes some, as far as the fleet knows; one a day; and
 /// none to an address that complained.
 fn mails_are_in_place(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let rows = world.rows("dunr-dunning");
     let mails = world.fleet.cloud.messages();
-    let of_customers = |mail: &&Message| mail.function == "dunr-mailer" && ASKING.contains(&mail.kind.as_str());
+    let of_customers =
+        |mail: &&Message| mail.function == "dunr-mailer" && ASKING.contains(&mail.kind.as_str());
     for mail in mails.iter().skip(memory.mails).filter(of_customers) {
-        let owed = memory.owing.contains(&mail.to) || owing(&rows).contains(&mail.to);
+        let owed = memory.owing.contains(&mail.to)
+            || failed(&rows, &mail.to) > memory.failed.get(&mail.to).copied().unwrap_or_default();
         require(owed, "nobody is asked for money that came", || {
-            format!("a mail `{}` went out at {}, and nothing was owed any more", mail.kind, mail.at)
+            format!(
+                "a mail `{}` went out at {}, and nothing was owed any more",
+                mail.kind, mail.at
+            )
         })?;
-        let same_day = mails.iter().filter(of_customers).filter(|other| {
-            other.to == mail.to && other.at.date_naive() == mail.at.date_naive()
-        });
-        require(same_day.count() <= 1 || mail.kind == "paused", "one mail a day", || {
-            format!("another mail `{}` went out at {}", mail.kind, mail.at)
-        })?;
-        require(!memory.complained.contains(&mail.to), "no mail after a complaint", || {
-            format!("a mail `{}` went out at {}", mail.kind, mail.at)
-        })?;
+        let same_day = mails
+            .iter()
+            .filter(of_customers)
+            .filter(|other| other.to == mail.to && other.at.date_naive() == mail.at.date_naive());
+        require(
+            same_day.count() <= 1 || mail.kind == "paused",
+            "one mail a day",
+            || format!("another mail `{}` went out at {}", mail.kind, mail.at),
+        )?;
+        require(
+            !memory.complained.contains(&mail.to),
+            "no mail after a complaint",
+            || format!("a mail `{}` went out at {}", mail.kind, mail.at),
+        )?;
     }
     memory.mails = mails.len();
     memory.owing = owing(&rows);
+    for row in &rows {
+        let address = text(row, "email").to_owned();
+        memory
+            .failed
+            .insert(address.clone(), failed(&rows, &address));
+    }
     let suppressed = world.rows("dunr-suppression");
-    memory.complained.extend(suppressed.iter().map(|row| text(row, "address").to_owned()));
+    memory
+        .complained
+        .extend(suppressed.iter().map(|row| text(row, "address").to_owned()));
     Ok(())
+}
+
+/// How many invoices of a customer have failed, as the fleet remembers.
+fn failed(rows: &[Value], address: &str) -> usize {
+    let own = rows.iter().filter(|row| text(row, "email") == address);
+    own.filter_map(|row| row["invoices"].as_object())
+        .map(|debts| debts.len())
+        .sum()
 }
 
 /// The addresses of those who owe something, as the fleet knows it.
 fn owing(rows: &[Value]) -> BTreeSet<String> {
     let owes = |row: &&Value| {
         let debts = row["invoices"].as_object();
-        debts.into_iter().flatten().any(|(_, debt)| debt["end"].is_null())
+        debts
+            .into_iter()
+            .flatten()
+            .any(|(_, debt)| debt["end"].is_null())
     };
-    rows.iter().filter(owes).map(|row| text(row, "email").to_owned()).collect()
+    rows.iter()
+        .filter(owes)
+        .map(|row| text(row, "email").to_owned())
+        .collect()
 }
 
 fn over(ledger: &Value) -> BTreeSet<String> {
@@ -104,7 +146,9 @@ fn nobody_asks_for_what_is_over(memory: &mut Memory, world: &World) -> Result<()
         let Some(invoice) = point.charged_invoice() else {
             continue;
         };
-        let asked_before = before.iter().any(|it| it.charged_invoice() == Some(invoice));
+        let asked_before = before
+            .iter()
+            .any(|it| it.charged_invoice() == Some(invoice));
         let may = asked_before || !memory.over.contains(invoice);
         require(may, "nobody is asked for what is over", || {
             format!("{invoice} was over when it was to be charged")
@@ -160,9 +204,11 @@ fn no_schedule_outlives_its_plan(world: &World, rows: &[Value]) -> Result<(), Br
         let id = text(&schedule.input, "subscription_id");
         let row = rows.iter().find(|row| text(row, "subscription_id") == id);
         let is_planned = row.is_some_and(|row| !row["plan"].is_null());
-        require(schedule.of_template || is_planned, "no schedule outlives its plan", || {
-            format!("{} is still there", schedule.name)
-        })?;
+        require(
+            schedule.of_template || is_planned,
+            "no schedule outlives its plan",
+            || format!("{} is still there", schedule.name),
+        )?;
     }
     Ok(())
 }
@@ -171,25 +217,41 @@ fn no_schedule_outlives_its_plan(world: &World, rows: &[Value]) -> Result<(), Br
 fn nothing_is_forgotten(row: &Value, now: DateTime<Utc>) -> Result<(), Broken> {
     let planned = text(row, "next_retry_at").parse::<DateTime<Utc>>();
     let late = planned.is_ok_and(|at| at < now - TimeDelta::days(4));
-    require(!late || row["plan"].is_null(), "an invoice gets all its dates", || {
-        format!("{} was planned for {}", text(row, "subscription_id"), text(row, "next_retry_at"))
-    })
+    require(
+        !late || row["plan"].is_null(),
+        "an invoice gets all its dates",
+        || {
+            format!(
+                "{} was planned for {}",
+                text(row, "subscription_id"),
+                text(row, "next_retry_at")
+            )
+        },
+    )
 }
 
 fn nothing_is_open(row: &Value) -> Result<(), Broken> {
     require(row["attempt"].is_null(), "nothing stays unknown", || {
-        format!("a charge of {} is open: {}", text(row, "subscription_id"), row["attempt"])
+        format!(
+            "a charge of {} is open: {}",
+            text(row, "subscription_id"),
+            row["attempt"]
+        )
     })
 }
 
 fn debts_are_as_the_provider_says(row: &Value, ledger: &Value) -> Result<(), Broken> {
     for (id, debt) in row["invoices"].as_object().into_iter().flatten() {
         let mut invoices = members(&ledger["invoices"]);
-        let invoice = invoices.find(|it| it["id"] == id.as_str()).unwrap_or(&Value::Null);
+        let invoice = invoices
+            .find(|it| it["id"] == id.as_str())
+            .unwrap_or(&Value::Null);
         let is_open = text(invoice, "status") == "open";
-        require(debt["end"].is_null() == is_open, "a debt ends as the provider says", || {
-            format!("{id} is {} there, and here {debt}", invoice["status"])
-        })?;
+        require(
+            debt["end"].is_null() == is_open,
+            "a debt ends as the provider says",
+            || format!("{id} is {} there, and here {debt}", invoice["status"]),
+        )?;
     }
     Ok(())
 }
@@ -205,7 +267,9 @@ async fn whoever_owes_nothing_is_let_in(
     ledger: &Value,
 ) -> Result<(), Broken> {
     let mut subscriptions = members(&ledger["subscriptions"]);
-    let subscription = subscriptions.find(|it| it["id"] == id).unwrap_or(&Value::Null);
+    let subscription = subscriptions
+        .find(|it| it["id"] == id)
+        .unwrap_or(&Value::Null);
     let mut invoices = members(&ledger["invoices"]);
     let owes = invoices.any(|it| subscription_of(it) == id && it["status"] != "paid");
     let decided = world.decided_by_operators.iter().any(|other| other == id);
@@ -213,7 +277,9 @@ async fn whoever_owes_nothing_is_let_in(
         return Ok(());
     }
     let answer = world.gate(id).await;
-    require(answer.body["access"] == "granted", "whoever owes nothing is let in", || {
-        format!("{id}: {}", answer.body)
-    })
+    require(
+        answer.body["access"] == "granted",
+        "whoever owes nothing is let in",
+        || format!("{id}: {}", answer.body),
+    )
 }

@@ -19,11 +19,19 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
     };
     for row in world.rows(outbox) {
         require(text(&row, "status") == "PUBLISHED", PROMISE, || {
-            format!("{} {} was never sent", text(&row, "type"), text(&row, "event_id"))
+            format!(
+                "{} {} was never sent",
+                text(&row, "type"),
+                text(&row, "event_id")
+            )
         })?;
     }
     let schedules = world.fleet.cloud.schedules();
     let past = |at: &chrono::DateTime<chrono::Utc>| *at < world.now();
-    let stuck = schedules.iter().find(|it| !it.of_template && it.next_at.as_ref().is_some_and(past));
-    require(stuck.is_none(), PROMISE, || format!("{stuck:?} never fired"))
+    let stuck = schedules
+        .iter()
+        .find(|it| !it.of_template && it.next_at.as_ref().is_some_and(past));
+    require(stuck.is_none(), PROMISE, || {
+        format!("{stuck:?} never fired")
+    })
 }

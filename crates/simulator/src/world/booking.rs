@@ -32,7 +32,7 @@ impl World {
     pub(super) async fn act_in_booking(&mut self, action: Action) -> String {
         match action {
             Action::Book { .. } | Action::BookAgain { .. } => self.book(action).await,
-            Action::OpenPayPage { nth } => match self.open_pay_page(nth).await {
+            Action::OpenPayPage { nth } => match self.led_to_page(nth).await {
                 Ok(session) => session,
                 Err(refused) => refused,
             },
@@ -127,10 +127,14 @@ impl World {
         let code = text(&answer.body, "code");
         let resource = text(wish, "resource");
         let slots = self.rows("bdc-slots");
-        let is_taken = slots.iter().any(|it| text(it, "slot_key").starts_with(resource));
+        let is_taken = slots
+            .iter()
+            .any(|it| text(it, "slot_key").starts_with(resource));
         let phone = phonetic(text(wish, "phone"));
         let rows = self.rows("bdc-bookings");
-        let unpaid = rows.iter().filter(|it| text(it, "state") == "PENDING" && text(it, "phone") == phone);
+        let unpaid = rows
+            .iter()
+            .filter(|it| text(it, "state") == "PENDING" && text(it, "phone") == phone);
         let wrong = match code {
             "slot_taken" => !is_taken,
             "too_many_holds" => unpaid.count() == 0,
@@ -143,7 +147,10 @@ impl World {
 
     fn note_booked(&mut self, index: usize, answer: &Value, status: u16) -> String {
         let id = answer["booking_id"].as_str().map(str::to_owned);
-        let outcome = format!("{status} {}", id.as_deref().unwrap_or_else(|| text(answer, "code")));
+        let outcome = format!(
+            "{status} {}",
+            id.as_deref().unwrap_or_else(|| text(answer, "code"))
+        );
         if let Some(booked) = self.bookings.get_mut(index) {
             if id.is_some() {
                 booked.id = id;
@@ -181,8 +188,15 @@ impl World {
         Err(format!("no page: {status}"))
     }
 
-    async fn pay(&self, nth: u32, card: Card) -> String {
-        match self.open_pay_page(nth).await {
+    /// As [`World::open_pay_page`], by somebody who may pay there at any time from now on.
+    async fn led_to_page(&mut self, nth: u32) -> Result<String, String> {
+        let page = self.open_pay_page(nth).await?;
+        self.pages.push(page.clone());
+        Ok(page)
+    }
+
+    async fn pay(&mut self, nth: u32, card: Card) -> String {
+        match self.led_to_page(nth).await {
             Ok(session) => {
                 let path = format!("sessions/{session}/pay");
                 self.control(&path, &json!({"card": card.number()}))
@@ -256,7 +270,11 @@ impl World {
             }
             Action::StaffRefund { nth, part: true } => {
                 let amount = format!("{}.{:02}", STAFF_REFUND / 100, STAFF_REFUND % 100);
-                (nth, "refund", json!({"reason": "goodwill", "amount": amount}))
+                (
+                    nth,
+                    "refund",
+                    json!({"reason": "goodwill", "amount": amount}),
+                )
             }
             Action::Waive { nth } => (nth, "waive", json!({"reason": "a regular"})),
             _ => return "not in booking".to_owned(),
@@ -271,7 +289,9 @@ impl World {
         ];
         let path = format!("/bookings/{id}/{order}");
         for _ in 0..TRIES_MAX {
-            let answer = self.ask("bdc-intake", ("POST", &path), &headers, &body).await;
+            let answer = self
+                .ask("bdc-intake", ("POST", &path), &headers, &body)
+                .await;
             if answer.status < 500 {
                 if body["attended"] == false && answer.status == 200 {
                     self.marked_absent.push(id);
@@ -291,7 +311,11 @@ impl World {
         let nothing = || "nothing to do".to_owned();
         match action {
             Action::RefundAtProvider { nth, part } => {
-                let body = if part { json!({"amount": 200}) } else { json!({}) };
+                let body = if part {
+                    json!({"amount": 200})
+                } else {
+                    json!({})
+                };
                 let id = nth_id("charges", nth);
                 id.map_or_else(nothing, |id| {
                     self.control(&format!("payments/{id}/refund"), &body)
@@ -311,7 +335,10 @@ impl World {
             Action::Dispute { nth, inquiry } => {
                 let id = nth_id("charges", nth);
                 id.map_or_else(nothing, |id| {
-                    self.control(&format!("payments/{id}/dispute"), &json!({"inquiry": inquiry}))
+                    self.control(
+                        &format!("payments/{id}/dispute"),
+                        &json!({"inquiry": inquiry}),
+                    )
                 })
             }
             Action::EndDispute { nth, won } => {
@@ -326,7 +353,11 @@ impl World {
     }
 }
 
-const NAMES: [&str; 3] = ["Philippa Quillfeather", "Barnaby Thistlewood", "Ottoline Marchbanks"];
+const NAMES: [&str; 3] = [
+    "Philippa Quillfeather",
+    "Barnaby Thistlewood",
+    "Ottoline Marchbanks",
+];
 
 /// Numbers that are nobody's.
 fn phone(customer: u32) -> String {

@@ -70,9 +70,21 @@ impl World {
 
     pub(super) async fn act_in_dunning(&mut self, action: Action) -> String {
         match action {
-            Action::FailRenewal { nth, decline, times } => self.fail_renewal(nth, decline, times),
-            Action::SaveCard { nth, card, on_subscription } => {
-                let place = if on_subscription { "subscription" } else { "customer" };
+            Action::FailRenewal {
+                nth,
+                decline,
+                times,
+            } => self.fail_renewal(nth, decline, times),
+            Action::SaveCard {
+                nth,
+                card,
+                on_subscription,
+            } => {
+                let place = if on_subscription {
+                    "subscription"
+                } else {
+                    "customer"
+                };
                 let body = json!({"card": nth_of(&CARDS, card), "where": place});
                 self.of_subscriber(nth, |who| {
                     self.control(&format!("customers/{}/card", who.customer_id), &body)
@@ -116,7 +128,9 @@ impl World {
     fn latest_invoice(&self, who: &Subscriber) -> Option<String> {
         let ledger = self.fleet.sandbox.ledger();
         let all = ledger["subscriptions"].as_array()?;
-        let own = all.iter().find(|it| it["id"] == who.subscription_id.as_str())?;
+        let own = all
+            .iter()
+            .find(|it| it["id"] == who.subscription_id.as_str())?;
         let invoice = &own["latest_invoice"];
         let id = invoice.as_str().or_else(|| invoice["id"].as_str());
         id.map(str::to_owned)
@@ -133,7 +147,11 @@ impl World {
             }
             _ => return "not in dunning".to_owned(),
         };
-        let body = if what == "credit" || what == "pay" { body } else { json!({}) };
+        let body = if what == "credit" || what == "pay" {
+            body
+        } else {
+            json!({})
+        };
         match nth_of(&self.invoices, nth) {
             Some(id) => self.control(&format!("invoices/{id}/{what}"), &body),
             None => "no invoice has failed yet".to_owned(),
@@ -142,14 +160,19 @@ impl World {
 
     async fn open_card_link(&self, nth: u32, press: bool) -> String {
         let mails = self.fleet.cloud.messages();
-        let links: Vec<&str> = mails.iter().filter_map(|mail| card_link(&mail.text)).collect();
+        let links: Vec<&str> = mails
+            .iter()
+            .filter_map(|mail| card_link(&mail.text))
+            .collect();
         let base = self.fleet.url("dunr-portal");
         let Some(path) = nth_of(&links, nth).and_then(|link| link.strip_prefix(&base)) else {
             return "no mail has a link yet".to_owned();
         };
         let method = if press { "POST" } else { "GET" };
         let path = format!("/{path}");
-        let answer = self.ask("dunr-portal", (method, &path), &[], &Value::Null).await;
+        let answer = self
+            .ask("dunr-portal", (method, &path), &[], &Value::Null)
+            .await;
         answer.status.to_string()
     }
 
@@ -164,7 +187,9 @@ impl World {
             ("content-type", "application/json".to_owned()),
         ];
         let path = format!("/subscriptions/{}/{order}", who.subscription_id);
-        let answer = self.ask("dunr-gatekeeper", ("POST", &path), &headers, &json!({})).await;
+        let answer = self
+            .ask("dunr-gatekeeper", ("POST", &path), &headers, &json!({}))
+            .await;
         if answer.status != 404 {
             self.decided_by_operators.push(who.subscription_id);
         }
@@ -176,7 +201,8 @@ impl World {
         let token = self.fleet.gate_tokens().app;
         let headers = [("authorization", format!("Bearer {token}"))];
         let path = format!("/subscriptions/{subscription}");
-        self.ask("dunr-gatekeeper", ("GET", &path), &headers, &Value::Null).await
+        self.ask("dunr-gatekeeper", ("GET", &path), &headers, &Value::Null)
+            .await
     }
 
     fn decide_mail(&self, nth: u32, complaint: bool) -> String {

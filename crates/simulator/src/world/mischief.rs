@@ -7,12 +7,15 @@ use local_cloud::IndexLag;
 use sandbox::{NextCall, Outage, Outcome};
 use serde_json::json;
 
-use super::World;
+use super::{World, nth_of};
 use crate::dice::Dice;
 use crate::kinds::{Kind, Weather};
 
 /// An index is behind by no more than this.
 const INDEX_LAG: TimeDelta = TimeDelta::seconds(60);
+
+/// A clock that is wrong by more than five minutes would refuse genuine events.
+const SKEW_SECONDS_MAX: u32 = 290;
 
 /// The requests that the provider may be asked for, and get wrong.
 const REQUESTS: [&str; 4] = [
@@ -47,6 +50,35 @@ pub(super) fn begin(world: &World, weather: &Weather) {
     }
     if let Some(rules) = weather.event_rules() {
         world.control("webhooks", &rules);
+    }
+    if weather.has(Kind::ClockSkew) {
+        let mut dice = Dice::new(weather.seed, "skew");
+        let by = i64::from(dice.between(1, SKEW_SECONDS_MAX)) * dice.one(&[-1, 1]);
+        // One function, or all of them.
+        let functions = cloud.functions();
+        let one = nth_of(&functions, dice.roll(32)).map(String::as_str);
+        let who = if dice.chance(500) { one } else { None };
+        cloud.set_clock_skew(who, TimeDelta::seconds(by));
+    }
+}
+
+/// A version is deployed that panics on what has to do with one thing, or the good one again.
+pub(super) fn deploy(world: &World, weather: &Weather, dice: &mut Dice) {
+    let cloud = &world.fleet.cloud;
+    let (bad, which, what) = (dice.chance(250), dice.roll(32), dice.roll(8));
+    if !weather.has(Kind::BadDeploy) {
+        return;
+    }
+    let functions = cloud.functions();
+    let Some(function) = nth_of(&functions, which) else {
+        return;
+    };
+    let known = world.names();
+    match nth_of(&known, what).filter(|_| bad) {
+        Some(name) => cloud.break_function(function, name),
+        None => functions
+            .iter()
+            .for_each(|function| cloud.heal_function(function)),
     }
 }
 
@@ -87,6 +119,11 @@ pub(super) fn end(world: &World) {
     cloud.set_disorder(None);
     cloud.set_ttl_lag(TimeDelta::zero());
     let _ = cloud.set_index_lag(None);
+    cloud.clear_clock_skews();
+    cloud
+        .functions()
+        .iter()
+        .for_each(|function| cloud.heal_function(function));
     world.control("webhooks", &json!({"rules": []}));
     world.control("next-pay", &json!({"outcome": null}));
     world.fleet.sandbox.clear_next_calls();
@@ -97,9 +134,25 @@ pub(super) fn end(world: &World) {
 pub(super) fn counted(world: &World) -> BTreeMap<Kind, u64> {
     let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
     let cloud = world.fleet.cloud.faults().injected();
-    let cloud = cloud.into_iter().map(|(name, count)| (name.to_owned(), count));
+    let cloud = cloud
+        .into_iter()
+        .map(|(name, count)| (name.to_owned(), count));
     for (name, count) in cloud.chain(world.fleet.sandbox.troubles()) {
         if let Some(kind) = Kind::counted_as(&name) {
+            *counts.entry(kind).or_default() += count;
+        }
+    }
+    let told = world.fleet.sandbox.webhook_counts();
+    let of_events = [
+        (Kind::EventLost, told.lost),
+        (Kind::EventDoubled, told.delivered),
+        (Kind::EventNewId, told.delivered),
+        (Kind::EventReordered, told.delivered),
+        (Kind::EventLate, told.delivered),
+        (Kind::TtlLate, 1),
+    ];
+    for (kind, count) in of_events {
+        if world.weather.has(kind) && count > 0 {
             *counts.entry(kind).or_default() += count;
         }
     }
