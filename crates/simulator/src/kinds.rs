@@ -6,6 +6,7 @@ use local_cloud::{Disorder, FaultKind, RandomFaults};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
+use crate::world::nth_of;
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $what:literal),* $(,)?) => {
@@ -147,16 +148,22 @@ pub struct Weather {
 impl Weather {
     pub(crate) fn new(seed: u64, allowed: &[Kind]) -> Self {
         let mut dice = Dice::new(seed, "weather");
-        // Some lives know few kinds of faults, others many; every tenth has fair weather.
-        let per_kind = dice.one(&[60, 200, 500]);
-        let fair = dice.chance(100);
-        let kinds = allowed.iter().copied();
-        let kinds = kinds.filter(|_| dice.chance(per_kind) && !fair).collect();
+        // Some lives have fair weather, some know one or two kinds of faults and suffer them often,
+        // the others several, now and then.
+        let (per_kind, calls, deliveries) = match dice.roll(10) {
+            0 => (0, 0, 0),
+            1..=4 => (0, dice.one(&[100, 300]), 600),
+            _ => (dice.one(&[60, 200, 500]), dice.one(&[15, 40, 120]), dice.one(&[30, 150, 400])),
+        };
+        let few = if per_kind == 0 && calls > 0 { dice.between(1, 2) } else { 0 };
+        let few = (0..few).filter_map(|_| nth_of(allowed, dice.roll(1_000)).copied());
+        let mut kinds: BTreeSet<Kind> = few.collect();
+        kinds.extend(allowed.iter().copied().filter(|_| dice.chance(per_kind)));
         Self {
             seed: dice.seed(),
             kinds,
-            calls_per_mille: dice.one(&[15, 40, 120]),
-            deliveries_per_mille: dice.one(&[30, 150, 400]),
+            calls_per_mille: calls,
+            deliveries_per_mille: deliveries,
         }
     }
 

@@ -86,7 +86,13 @@ async fn b13_a_fault_at_any_call_of_a_refund_gives_the_money_back_once() {
             let town = Town::new();
             let (_, payment) = called_off(&town).await;
             let times = match fault {
-                FaultKind::Slow | FaultKind::CrashBefore | FaultKind::CrashAfter => 1,
+                FaultKind::Slow
+                | FaultKind::CrashBefore
+                | FaultKind::CrashAfter
+                | FaultKind::Late
+                | FaultKind::FailedEntries
+                | FaultKind::Paused
+                | FaultKind::ThrottledThrough => 1,
                 FaultKind::NotSent
                 | FaultKind::AnswerLost
                 | FaultKind::Throttled

@@ -216,7 +216,13 @@ pub(crate) fn runs_of(fault: FaultKind) -> &'static [u32] {
         | FaultKind::Throttled
         | FaultKind::Conflict
         | FaultKind::InternalError => &[1, ALL_TRIES],
-        FaultKind::Slow | FaultKind::CrashBefore | FaultKind::CrashAfter => &[1],
+        FaultKind::Slow
+        | FaultKind::CrashBefore
+        | FaultKind::CrashAfter
+        | FaultKind::Late
+        | FaultKind::FailedEntries
+        | FaultKind::Paused
+        | FaultKind::ThrottledThrough => &[1],
     }
 }
 

@@ -246,24 +246,23 @@ fn an_order_moves_money_once(ledger: &Value) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A booking is reminded once, also when it is moved.
-fn reminded_once(world: &World) -> Result<(), Broken> {
-    let mut reminders: BTreeMap<String, usize> = BTreeMap::new();
-    for message in world
-        .fleet
-        .cloud
-        .messages()
-        .into_iter()
-        .filter(|it| it.kind == "reminder")
-    {
-        *reminders.entry(message.to).or_default() += 1;
-    }
-    for (phone, count) in reminders {
-        let rows = world.rows("bdc-bookings");
-        let bookings = rows.iter().filter(|it| text(it, "phone") == phone).count();
-        require(count <= bookings, "a message at most once", || {
-            format!("{count} reminders for {bookings} bookings")
-        })?;
+/// A booking is reminded once, also when it is moved, and each move is told once.
+fn told_once(bookings: &[Value], world: &World) -> Result<(), Broken> {
+    let messages = world.fleet.cloud.messages();
+    for phone in bookings.iter().map(|it| text(it, "phone")) {
+        let told = |kind| {
+            let own = messages.iter().filter(|it| it.to == phone);
+            own.filter(|it| it.kind == kind).count()
+        };
+        let own: Vec<&Value> = bookings.iter().filter(|it| text(it, "phone") == phone).collect();
+        let moves: u64 = own.iter().filter_map(|it| it["moves"].as_u64()).sum();
+        let moves = usize::try_from(moves).unwrap_or(usize::MAX);
+        for (kind, most) in [("reminder", own.len()), ("rescheduled", moves)] {
+            let count = told(kind);
+            require(count <= most, "a message at most once", || {
+                format!("{count} texts `{kind}` where {most} are right")
+            })?;
+        }
     }
     Ok(())
 }
@@ -304,6 +303,7 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
             format!("{} is still to be looked up", text(&row, "event_id"))
         })?;
     }
+    every_order_is_carried_out(world, &bookings)?;
     everybody_was_told(world, &bookings, &cases)
 }
 
@@ -443,6 +443,36 @@ fn is_named(cases: &[Value], about: &str) -> bool {
     open.any(|(own, entries)| {
         own || members(entries).any(|entry| entry["facts"]["payment_ref"] == about)
     })
+}
+
+/// What is news in the state that a booking has at the end.
+const NEWS: [(&str, &str); 3] = [
+    ("confirmation", "CONFIRMED"),
+    ("released", "RELEASED"),
+    ("cancelled", "CANCELLED"),
+];
+
+/// Each message that was ordered, and is still news, has an entry in the ledger of sent messages, or is
+/// among the dead letters.
+fn every_order_is_carried_out(world: &World, bookings: &[Value]) -> Result<(), Broken> {
+    let history = world.rows("bdc-audit");
+    let dead = world.fleet.cloud.queues()["bdc-jobs-dlq"].to_string();
+    for row in world.rows("bdc-outbox") {
+        let payload: Value = serde_json::from_str(text(&row, "payload")).unwrap_or_default();
+        let (id, kind) = (text(&payload, "booking_id"), text(&payload, "kind"));
+        let state = bookings.iter().find(|it| text(it, "booking_id") == id);
+        let state = state.map(|it| text(it, "state")).unwrap_or_default();
+        if !NEWS.contains(&(kind, state)) {
+            continue;
+        }
+        let prefix = format!("message#{}#", text(&payload, "occasion"));
+        let own = history.iter().filter(|it| text(it, "booking_id") == id);
+        let told = own.filter(|it| text(it, "ts").starts_with(&prefix)).count() > 0;
+        require(told || dead.contains(text(&row, "event_id")), "every order is carried out", || {
+            format!("nothing came of `{kind}` for {id}")
+        })?;
+    }
+    Ok(())
 }
 
 /// Whoever has a confirmed booking was told so, unless they want no texts or a person knows.
