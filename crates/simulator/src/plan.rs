@@ -31,6 +31,9 @@ pub struct Plan {
     pub start: DateTime<Utc>,
     /// Whether deadlines are short: a deposit is due in half an hour, a course is over in days.
     pub is_quick: bool,
+    /// How many subscriptions dunning may be about, and whether they are one customer's.
+    pub subscribers: usize,
+    pub shared: bool,
     /// Each with a number that stays when others are left out.
     pub steps: Vec<(usize, Action)>,
     pub weather: Weather,
@@ -44,8 +47,8 @@ impl Plan {
         let mut dice = Dice::new(seed, "plan");
         // A course of dunning takes many times the calls of a booking.
         let weights = systems.iter().map(|system| match system {
-            System::Booking => (3, *system),
-            System::Dunning => (2, *system),
+            System::Booking => (4, *system),
+            System::Dunning => (1, *system),
         });
         let system = dice.weighted(&weights.collect::<Vec<_>>());
         let weather = Weather::new(seed, kinds);
@@ -57,7 +60,9 @@ impl Plan {
         };
         let start = start.parse::<DateTime<Utc>>().unwrap_or_default();
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
-        let is_quick = dice.chance(750);
+        let is_quick = dice.chance(850);
+        let subscribers = dice.one(&[1, 1, 2]);
+        let shared = dice.chance(500);
         let count = dice.between(
             steps.div_ceil(2).try_into().unwrap_or(1),
             steps.try_into().unwrap_or(u32::MAX),
@@ -74,18 +79,20 @@ impl Plan {
             system,
             start,
             is_quick,
+            subscribers,
+            shared,
             steps,
             weather,
             script: None,
         }
     }
 
-    /// The policy of dunning of this life, as JSON: a quick course has three dates in as many days.
+    /// The policy of dunning of this life, as JSON: a quick course has two dates.
     pub(crate) fn dunning_policy(&self) -> String {
         let built_in = paidonce_core::dunning::policy::BUILT_IN;
         let mut policy: Value = serde_json::from_str(built_in).unwrap_or_default();
         if self.is_quick {
-            policy["terms"]["gaps_business_days"] = json!([1, 1]);
+            policy["terms"]["gaps_business_days"] = json!([1]);
         }
         policy.to_string()
     }

@@ -190,6 +190,8 @@ impl MatrixStory {
             system: self.system,
             start: START.parse::<DateTime<Utc>>().unwrap_or_default(),
             is_quick: true,
+            subscribers: 1,
+            shared: false,
             steps: self.actions.iter().copied().enumerate().collect(),
             weather: Weather::fair(),
             script: Some(Vec::new()),

@@ -10,10 +10,9 @@ use crate::action::Action;
 /// How long the longest course takes: its business days and banks' holidays, the looks after a charge
 /// that nobody answered, and some days more.
 pub(super) fn rest(is_quick: bool) -> TimeDelta {
-    TimeDelta::days(if is_quick { 8 } else { 21 })
+    TimeDelta::days(if is_quick { 6 } else { 21 })
 }
 
-const SUBSCRIBERS: usize = 2;
 const NAMES: [&str; 2] = ["Perpetua Featherstone", "Cornelius Bramble"];
 const DECLINES: [&str; 5] = [
     "insufficient_funds",
@@ -47,8 +46,8 @@ pub(crate) struct Subscriber {
 }
 
 impl World {
-    pub(super) async fn subscribe_everybody(&mut self, shared: bool) {
-        for number in 0..SUBSCRIBERS {
+    pub(super) async fn subscribe_everybody(&mut self, count: usize, shared: bool) {
+        for number in 0..count {
             let mut wish = json!({
                 "name": NAMES[number % NAMES.len()],
                 "email": format!("subscriber.{number}@mail.example"),
