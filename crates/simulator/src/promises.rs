@@ -147,7 +147,7 @@ fn broken(promise: &'static str, what: String) -> Result<(), Broken> {
     Err((promise, what))
 }
 
-fn require(
+pub(crate) fn require(
     holds: bool,
     promise: &'static str,
     what: impl FnOnce() -> String,
