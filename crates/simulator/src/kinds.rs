@@ -153,9 +153,17 @@ impl Weather {
         let (per_kind, calls, deliveries) = match dice.roll(10) {
             0 => (0, 0, 0),
             1..=4 => (0, dice.one(&[100, 300]), 600),
-            _ => (dice.one(&[60, 200, 500]), dice.one(&[15, 40, 120]), dice.one(&[30, 150, 400])),
+            _ => (
+                dice.one(&[60, 200, 500]),
+                dice.one(&[15, 40, 120]),
+                dice.one(&[30, 150, 400]),
+            ),
         };
-        let few = if per_kind == 0 && calls > 0 { dice.between(1, 2) } else { 0 };
+        let few = if per_kind == 0 && calls > 0 {
+            dice.between(1, 2)
+        } else {
+            0
+        };
         let few = (0..few).filter_map(|_| nth_of(allowed, dice.roll(1_000)).copied());
         let mut kinds: BTreeSet<Kind> = few.collect();
         kinds.extend(allowed.iter().copied().filter(|_| dice.chance(per_kind)));

@@ -116,7 +116,10 @@ impl Memory {
         for (index, message) in messages.iter().enumerate().skip(self.messages) {
             let is_customers = message.channel == "sms" || message.function == "dunr-mailer";
             let key = (message.to.clone(), message.text.clone());
-            if is_customers && !MAY_READ_ALIKE.contains(&message.kind.as_str()) && !self.texts.insert(key) {
+            if is_customers
+                && !MAY_READ_ALIKE.contains(&message.kind.as_str())
+                && !self.texts.insert(key)
+            {
                 return broken(
                     "a message at most once",
                     format!("{} twice: {}", message.kind, message.text),

@@ -226,6 +226,8 @@ impl Race {
             seed: 0,
             system: self.system,
             start: START.parse::<DateTime<Utc>>().unwrap_or_default(),
+            subscribers: 2,
+            shared: false,
             is_quick: true,
             steps: Vec::new(),
             weather: Weather::fair(),

@@ -146,7 +146,9 @@ impl World {
             fleet,
         };
         if plan.system == System::Dunning {
-            world.subscribe_everybody(plan.subscribers, plan.shared).await;
+            world
+                .subscribe_everybody(plan.subscribers, plan.shared)
+                .await;
         }
         if plan.weather.has(Kind::ClockChange) {
             world.faults.insert(Kind::ClockChange, 1);

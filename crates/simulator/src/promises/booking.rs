@@ -254,7 +254,10 @@ fn told_once(bookings: &[Value], world: &World) -> Result<(), Broken> {
             let own = messages.iter().filter(|it| it.to == phone);
             own.filter(|it| it.kind == kind).count()
         };
-        let own: Vec<&Value> = bookings.iter().filter(|it| text(it, "phone") == phone).collect();
+        let own: Vec<&Value> = bookings
+            .iter()
+            .filter(|it| text(it, "phone") == phone)
+            .collect();
         let moves: u64 = own.iter().filter_map(|it| it["moves"].as_u64()).sum();
         let moves = usize::try_from(moves).unwrap_or(usize::MAX);
         for (kind, most) in [("reminder", own.len()), ("rescheduled", moves)] {
@@ -468,9 +471,11 @@ fn every_order_is_carried_out(world: &World, bookings: &[Value]) -> Result<(), B
         let prefix = format!("message#{}#", text(&payload, "occasion"));
         let own = history.iter().filter(|it| text(it, "booking_id") == id);
         let told = own.filter(|it| text(it, "ts").starts_with(&prefix)).count() > 0;
-        require(told || dead.contains(text(&row, "event_id")), "every order is carried out", || {
-            format!("nothing came of `{kind}` for {id}")
-        })?;
+        require(
+            told || dead.contains(text(&row, "event_id")),
+            "every order is carried out",
+            || format!("nothing came of `{kind}` for {id}"),
+        )?;
     }
     Ok(())
 }

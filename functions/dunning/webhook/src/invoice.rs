@@ -8,7 +8,7 @@ use lambda_kit::{Function, Problem, count};
 use paidonce_core::dunning::InvoiceReport;
 use paidonce_core::email::EmailAddress;
 use paidonce_core::money::Money;
-use provider_events::{Event, id_of};
+use provider_events::Event;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -75,9 +75,10 @@ enum Standing {
 pub(crate) fn meaning(body: &[u8]) -> Result<Meaning, Problem> {
     let event: Event<Invoice, IgnoredAny> = read(body)?;
     let invoice = &event.data.object;
-    let Some(subscription_id) = invoice.subscription_id() else {
+    let Some(subscription) = invoice.subscription() else {
         return Ok(Meaning::OtherProduct);
     };
+    let subscription_id = named(Some(subscription))?;
     let report = || invoice.report(event.created());
     let fact = match invoice.standing(&event.kind, event.created()) {
         Standing::Ended(end) => Fact::Ended {
@@ -90,7 +91,7 @@ pub(crate) fn meaning(body: &[u8]) -> Result<Meaning, Problem> {
         Standing::Draft => return Ok(Meaning::OtherType),
     };
     Ok(Meaning::Subscription(Box::new(Report {
-        subscription_id: id(subscription_id)?,
+        subscription_id,
         customer_id: named(invoice.customer.as_ref())?,
         fact,
     })))
@@ -102,9 +103,10 @@ impl Invoice {
         parent.and_then(|parent| parent.subscription_details.as_ref())
     }
 
-    fn subscription_id(&self) -> Option<&str> {
+    /// The subscription that it is for, named or expanded.
+    fn subscription(&self) -> Option<&Value> {
         let named = self.details().and_then(|it| it.subscription.as_ref());
-        named.or(self.subscription.as_ref()).and_then(id_of)
+        named.or(self.subscription.as_ref())
     }
 
     fn standing(&self, kind: &str, reported_at: DateTime<Utc>) -> Standing {
