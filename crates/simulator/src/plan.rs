@@ -47,7 +47,7 @@ impl Plan {
         let mut dice = Dice::new(seed, "plan");
         // A course of dunning takes many times the calls of a booking.
         let weights = systems.iter().map(|system| match system {
-            System::Booking => (4, *system),
+            System::Booking => (7, *system),
             System::Dunning => (1, *system),
         });
         let system = dice.weighted(&weights.collect::<Vec<_>>());
