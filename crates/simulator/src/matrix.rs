@@ -150,15 +150,16 @@ fn worth_striking(points: &[Point]) -> Vec<usize> {
     }
     let mut seen = BTreeSet::new();
     let mut first = BTreeMap::new();
-    let worth = |(number, point): (usize, &Point)| {
+    let each = points.iter().enumerate();
+    let worth = each.filter_map(|(number, point)| {
         if !idle[&(&point.function, point.invocation)] {
             return Some(number);
         }
         let invocation = *first.entry(&point.function).or_insert(point.invocation);
         let is_first = invocation == point.invocation && seen.insert((&point.function, number));
         is_first.then_some(number)
-    };
-    points.iter().enumerate().filter_map(worth).collect()
+    });
+    worth.collect()
 }
 
 fn ordinal(number: usize) -> u64 {

@@ -114,6 +114,6 @@ fn broken(promise: &'static str, what: String) -> Result<(), Broken> {
     Err((promise, what))
 }
 
-fn require(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
+pub(crate) fn require(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
     if holds { Ok(()) } else { broken(promise, what()) }
 }

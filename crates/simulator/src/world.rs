@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use fleet::{Fleet, FleetError, FleetOptions};
-use http::Request;
+use http::{Request, Response};
 use local_cloud::FaultKind;
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ use crate::matrix::Point;
 use crate::plan::Plan;
 use crate::trace::Trace;
 
-pub(crate) use booking::Booked;
-pub(crate) use dunning::Subscriber;
+pub(crate) use booking::{Booked, phone_e164};
+pub(crate) use dunning::{Subscriber, card_link};
 
 /// A rate of the template fires so often in a wait, and in the time of rest.
 const FIRINGS_IN_A_WAIT: i32 = 2;
@@ -36,6 +36,39 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
     pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn of(answer: &Response<Bytes>) -> Self {
+        let location = answer.headers().get("location");
+        Self {
+            status: answer.status().as_u16(),
+            location: location.and_then(|it| Some(it.to_str().ok()?.to_owned())),
+            body: serde_json::from_slice(answer.body()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A request to a function's URL; no body if it is null.
+pub(crate) fn request(
+    (method, path): (&str, &str),
+    headers: &[(&str, String)],
+    body: &Value,
+) -> Request<Bytes> {
+    let body = match body {
+        Value::Null => Bytes::new(),
+        body => Bytes::from(body.to_string()),
+    };
+    let mut request = Request::new(body);
+    *request.method_mut() = method.parse().unwrap_or_default();
+    *request.uri_mut() = path.parse().unwrap_or_default();
+    for (name, value) in headers {
+        let name = name.parse::<http::HeaderName>();
+        if let (Ok(name), Ok(value)) = (name, value.parse()) {
+            request.headers_mut().insert(name, value);
+        }
+    }
+    request
 }
 
 pub(crate) struct World {
@@ -128,7 +161,8 @@ impl World {
         self.note_calls();
     }
 
-    async fn carry_out(&mut self, action: Action) -> String {
+    /// Performs one action alone: what follows from it has not run yet.
+    pub(crate) async fn carry_out(&mut self, action: Action) -> String {
         match action {
             Action::Wait { minutes } => {
                 self.wait(TimeDelta::minutes(i64::from(minutes))).await;
@@ -215,30 +249,12 @@ impl World {
     pub(crate) async fn ask(
         &self,
         function: &str,
-        (method, path): (&str, &str),
+        asked: (&str, &str),
         headers: &[(&str, String)],
         body: &Value,
     ) -> Answer {
-        let body = match body {
-            Value::Null => Bytes::new(),
-            body => Bytes::from(body.to_string()),
-        };
-        let mut request = Request::new(body);
-        *request.method_mut() = method.parse().unwrap_or_default();
-        *request.uri_mut() = path.parse().unwrap_or_default();
-        for (name, value) in headers {
-            let name = name.parse::<http::HeaderName>();
-            if let (Ok(name), Ok(value)) = (name, value.parse()) {
-                request.headers_mut().insert(name, value);
-            }
-        }
-        let answer = self.fleet.cloud.call_url(function, request).await;
-        let location = answer.headers().get("location");
-        Answer {
-            status: answer.status().as_u16(),
-            location: location.and_then(|it| Some(it.to_str().ok()?.to_owned())),
-            body: serde_json::from_slice(answer.body()).unwrap_or_default(),
-        }
+        let request = request(asked, headers, body);
+        Answer::of(&self.fleet.cloud.call_url(function, request).await)
     }
 
     /// Uses one of the provider's controls, or its API; it may refuse.
@@ -248,12 +264,7 @@ impl World {
         *request.uri_mut() = path.parse().unwrap_or_default();
         let json = http::HeaderValue::from_static("application/json");
         request.headers_mut().insert("content-type", json);
-        let answer = self.fleet.sandbox.call(request, self.now());
-        Answer {
-            status: answer.status().as_u16(),
-            location: None,
-            body: serde_json::from_slice(answer.body()).unwrap_or_default(),
-        }
+        Answer::of(&self.fleet.sandbox.call(request, self.now()))
     }
 
     /// As [`World::at_provider`], for an outcome in a trace.
