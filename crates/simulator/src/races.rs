@@ -15,7 +15,7 @@ mod money;
 mod orders;
 mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::LocalBoxFuture;
@@ -61,9 +61,6 @@ struct Raced {
 pub struct Effort {
     /// At most so many orders.
     pub orders_max: usize,
-    /// The first one dies after each of so many turns, and comes again when the second is done; if 0
-    /// it lives.
-    pub dying: usize,
     /// Of orders that nobody can tell apart, one is tried.
     pub is_reduced: bool,
 }
@@ -71,7 +68,6 @@ pub struct Effort {
 impl Effort {
     pub const WHOLE: Self = Self {
         orders_max: 5_000,
-        dying: 0,
         is_reduced: true,
     };
 }
@@ -84,6 +80,8 @@ pub struct Explored {
     pub given_up: usize,
     /// The most turns that each party took.
     pub turns: [usize; 2],
+    /// The turns of the first one that changed something in some order.
+    pub changes: BTreeSet<usize>,
     /// How the two were answered and what came of it, and in how many orders.
     pub endings: BTreeMap<String, usize>,
     /// The first order that broke a promise: the promise, what was wrong, and the order.
@@ -107,10 +105,18 @@ impl Race {
     pub fn explore(&self, effort: Effort) -> Explored {
         promises::listen();
         let mut explored = Explored::default();
-        explored.is_whole = match effort.dying {
-            0 => self.explore_with(effort, None, &mut explored),
-            turns => (1..=turns).all(|turns| self.explore_with(effort, Some(turns), &mut explored)),
-        };
+        explored.is_whole = self.explore_with(effort, None, &mut explored);
+        explored
+    }
+
+    /// Tries the orders with the first one dying after one of these turns of its own, and coming again
+    /// when the second is done. To die after a turn that changed nothing is to die after the one before.
+    pub fn explore_dying(&self, effort: Effort, after: &BTreeSet<usize>) -> Explored {
+        promises::listen();
+        let mut explored = Explored::default();
+        let mut turns = after.iter();
+        explored.is_whole =
+            turns.all(|turns| self.explore_with(effort, Some(*turns), &mut explored));
         explored
     }
 
@@ -186,6 +192,7 @@ impl Race {
         for (most, racer) in explored.turns.iter_mut().zip([&first, &second]) {
             *most = racer.turns.max(*most);
         }
+        explored.changes.extend(&first.changes);
         let mut raced = Raced {
             first: first.answers.unwrap_or_default(),
             second: second.answers.unwrap_or_default(),

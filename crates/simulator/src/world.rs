@@ -83,6 +83,8 @@ pub(crate) struct World {
     pub(crate) invoices: Vec<String>,
     /// Subscriptions whose access an operator has decided.
     pub(crate) decided_by_operators: Vec<String>,
+    /// Whether a phone's last text was a STOP.
+    pub(crate) wishes: BTreeMap<String, bool>,
     /// The provider's pages that somebody was led to.
     pub(crate) pages: Vec<String>,
     /// Bookings whose guests did not come, as the staff said.
@@ -130,6 +132,7 @@ impl World {
             subscribers: Vec::new(),
             invoices: Vec::new(),
             decided_by_operators: Vec::new(),
+            wishes: BTreeMap::new(),
             pages: Vec::new(),
             marked_absent: Vec::new(),
             complaints: Vec::new(),

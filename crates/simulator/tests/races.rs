@@ -1,8 +1,7 @@
 //! Every order of the calls of two handlers that race for one booking, one payment or one subscription:
-//! in fair weather, and where money hangs on it with the first of them dying after each of its calls.
+//! in fair weather, and mostly once more with the first of them dying after each call that changed
+//! something.
 //! Then defects that are planted, to see that these walks would find them.
-//!
-//! Allocations are most of what a world costs: mimalloc takes off a third.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,6 +12,8 @@
 #[global_allocator]
 static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+use std::collections::BTreeSet;
+
 use paidonce_core::planted::{Defect, plant};
 use simulator::{Effort, Explored, Race, races};
 
@@ -20,11 +21,15 @@ fn race(name: &str) -> &'static Race {
     races().find(|race| race.name == name).unwrap()
 }
 
-fn explored(name: &str, effort: Effort) -> Explored {
-    let explored = race(name).explore(effort);
-    let dying = match effort.dying {
-        0 => String::new(),
-        turns => format!(", the first dying after each of {turns} turns"),
+/// Walks a race; with the first one dying after some of its turns, if there are any.
+fn explored(name: &str, effort: Effort, dying_after: &BTreeSet<usize>) -> Explored {
+    let explored = match dying_after.is_empty() {
+        true => race(name).explore(effort),
+        false => race(name).explore_dying(effort, dying_after),
+    };
+    let dying = match dying_after.is_empty() {
+        true => String::new(),
+        false => format!(", the first dying after {dying_after:?}"),
     };
     println!(
         "{name}{dying}: {} orders of at most {} and {} turns, {} given up, {:?}",
@@ -33,42 +38,37 @@ fn explored(name: &str, effort: Effort) -> Explored {
     explored
 }
 
-/// Walks every order, none of which may break a promise; returns how many turns the first took.
-fn holds(name: &str) -> usize {
-    let explored = explored(name, Effort::WHOLE);
+/// Walks every order, none of which may break a promise; returns after which turns of the first one it
+/// matters that it dies.
+fn holds(name: &str) -> BTreeSet<usize> {
+    let explored = explored(name, Effort::WHOLE, &BTreeSet::new());
     if let Some((promise, what, order)) = explored.broken {
         panic!("{name}: {promise}: {what}\n{order}");
     }
     assert!(explored.is_whole, "{name} has more orders than are tried");
     assert!(explored.orders > 1, "{name} is no race");
-    explored.turns[0]
+    explored.changes
 }
 
-/// As [`holds`], and once more with the first one dying after each of its turns and coming again.
+/// As [`holds`], and once more with the first one dying after each turn that changed something, and
+/// coming again.
 fn holds_if_the_first_dies(name: &str) {
-    let turns = holds(name);
-    let effort = Effort {
-        dying: turns,
-        ..Effort::WHOLE
-    };
-    let explored = explored(name, effort);
+    let after = holds(name);
+    assert!(!after.is_empty(), "{name}: the first one changes something");
+    let explored = explored(name, Effort::WHOLE, &after);
     if let Some((promise, what, order)) = explored.broken {
         panic!("{name}, dying: {promise}: {what}\n{order}");
     }
     assert!(
-        explored.is_whole && explored.orders >= turns,
-        "{name} dies after each of {turns} turns"
+        explored.is_whole && explored.orders >= after.len(),
+        "{name} dies after {after:?}"
     );
 }
 
 /// A defect that is planted breaks a promise in some order of a race.
-fn finds(defect: Defect, name: &str, dying: usize) {
-    let effort = Effort {
-        dying,
-        ..Effort::WHOLE
-    };
+fn finds(defect: Defect, name: &str, dying_after: &[usize]) {
     plant(Some(defect));
-    let explored = explored(name, effort);
+    let explored = explored(name, Effort::WHOLE, &dying_after.iter().copied().collect());
     plant(None);
     let broken = explored.broken;
     println!("`{}` in {name}: {broken:?}", defect.name());
@@ -245,6 +245,7 @@ fn every_race_is_walked_here() {
 
 #[test]
 fn orders_that_are_left_out_end_as_those_that_are_tried() {
+    let nowhere = BTreeSet::new();
     for name in [
         "a cancellation by the business and the payment",
         "two payments of one booking",
@@ -254,7 +255,10 @@ fn orders_that_are_left_out_end_as_those_that_are_tried() {
             is_reduced: false,
             ..Effort::WHOLE
         };
-        let (all, some) = (explored(name, effort), explored(name, Effort::WHOLE));
+        let (all, some) = (
+            explored(name, effort, &nowhere),
+            explored(name, Effort::WHOLE, &nowhere),
+        );
         assert!(
             all.broken.is_none() && all.is_whole,
             "{name}: {:?}",
@@ -271,7 +275,11 @@ fn a_walk_that_has_more_orders_than_it_may_try_says_so() {
         orders_max: 2,
         ..Effort::WHOLE
     };
-    let explored = explored("a cancellation by the business and the payment", effort);
+    let explored = explored(
+        "a cancellation by the business and the payment",
+        effort,
+        &BTreeSet::new(),
+    );
     assert_eq!((explored.orders, explored.is_whole), (2, false));
 }
 
@@ -280,15 +288,15 @@ fn a_change_that_does_not_ask_what_the_row_is_by_now_is_found() {
     finds(
         Defect::LastWriteWins,
         "a cancellation by the business and the payment",
-        0,
+        &[],
     );
-    finds(Defect::LastWriteWins, "a schedule that fires twice", 0);
+    finds(Defect::LastWriteWins, "a schedule that fires twice", &[]);
 }
 
 #[test]
 fn slots_that_are_freed_before_anybody_asked_are_found() {
     let race = "a payment on a page of its own and the sweep after its deadline";
-    finds(Defect::FreesUnasked, race, 0);
+    finds(Defect::FreesUnasked, race, &[]);
 }
 
 #[test]
@@ -296,29 +304,37 @@ fn a_page_that_is_left_open_is_found() {
     finds(
         Defect::PageLeftOpen,
         "a payment on its page and the sweep after its deadline",
-        0,
+        &[],
     );
 }
 
 #[test]
 fn late_money_that_is_dropped_is_found() {
     let race = "a payment after the deadline, and somebody else for the slot";
-    finds(Defect::LatePaymentDropped, race, 0);
+    finds(Defect::LatePaymentDropped, race, &[]);
 }
 
 #[test]
 fn a_second_payment_that_is_kept_is_found() {
-    finds(Defect::SecondPaymentKept, "two payments of one booking", 0);
+    finds(
+        Defect::SecondPaymentKept,
+        "two payments of one booking",
+        &[],
+    );
 }
 
 #[test]
 fn a_form_that_books_twice_is_found() {
-    finds(Defect::RepeatBooksTwice, "one form twice under one key", 0);
+    finds(
+        Defect::RepeatBooksTwice,
+        "one form twice under one key",
+        &[],
+    );
 }
 
 #[test]
 fn a_refund_with_a_key_per_try_is_found() {
-    finds(Defect::RefundKeyPerTry, "one order of a refund twice", 0);
+    finds(Defect::RefundKeyPerTry, "one order of a refund twice", &[]);
 }
 
 #[test]
@@ -326,13 +342,13 @@ fn a_refund_that_does_not_look_at_what_is_left_is_found() {
     finds(
         Defect::RefundRoomUnread,
         "a refund that is made and one by hand at the provider",
-        0,
+        &[],
     );
 }
 
 #[test]
 fn a_text_that_is_claimed_after_it_was_sent_is_found() {
-    finds(Defect::ClaimedAfterSend, "one order of a text twice", 0);
+    finds(Defect::ClaimedAfterSend, "one order of a text twice", &[]);
 }
 
 #[test]
@@ -340,7 +356,7 @@ fn a_stop_that_is_asked_for_too_early_is_found() {
     finds(
         Defect::OptoutCheckedEarly,
         "a text and the customer's STOP",
-        0,
+        &[],
     );
 }
 
@@ -349,7 +365,7 @@ fn an_event_that_is_noted_before_its_work_is_found_when_the_handler_dies() {
     finds(
         Defect::EventBeforeWork,
         "a payment on its page and the sweep after its deadline",
-        4,
+        &[1, 2, 3, 4],
     );
 }
 
@@ -358,6 +374,6 @@ fn an_order_that_is_marked_before_it_is_sent_is_found_when_the_relay_dies() {
     finds(
         Defect::MarkedBeforeSent,
         "the outbox's stream and its sweep",
-        2,
+        &[1, 2],
     );
 }

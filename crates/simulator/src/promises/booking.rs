@@ -306,6 +306,7 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
             format!("{} is still to be looked up", text(&row, "event_id"))
         })?;
     }
+    a_stop_is_heard(world)?;
     every_order_is_carried_out(world, &bookings)?;
     everybody_was_told(world, &bookings, &cases)
 }
@@ -450,6 +451,17 @@ fn is_named(cases: &[Value], about: &str) -> bool {
     open.any(|(own, entries)| {
         own || members(entries).any(|entry| entry["facts"]["payment_ref"] == about)
     })
+}
+
+/// Whoever wrote STOP last gets no more texts.
+fn a_stop_is_heard(world: &World) -> Result<(), Broken> {
+    let stopped = stopped_phones(world);
+    for (phone, stop) in &world.wishes {
+        require(!stop || stopped.contains(phone), "a STOP is heard", || {
+            format!("{phone} wrote STOP, and may be written to")
+        })?;
+    }
+    Ok(())
 }
 
 /// What is news in the state that a booking has at the end.

@@ -189,8 +189,9 @@ pub(crate) struct Racer {
     running: Option<LocalBoxFuture<'static, Vec<Answer>>>,
     /// What each errand was answered, in order; `None` while it runs, or if it died.
     pub(crate) answers: Option<Vec<Answer>>,
-    /// How many turns it took.
+    /// How many turns it took, and which of them changed something.
     pub(crate) turns: usize,
+    pub(crate) changes: Vec<usize>,
     /// After so many turns it is no more.
     dies_after: Option<usize>,
     pub(crate) is_dead: bool,
@@ -216,6 +217,7 @@ impl Racer {
             running: None,
             answers: None,
             turns: 0,
+            changes: Vec::new(),
             dies_after,
             is_dead: false,
         }
@@ -258,6 +260,9 @@ impl Racer {
                 new.iter().for_each(|call| note(&mut footprint, call));
                 if deeds_now > deeds {
                     footprint.note(PROVIDER, true);
+                }
+                if footprint.has_change() {
+                    self.changes.push(self.turns);
                 }
                 return Came::Further(footprint);
             }

@@ -41,6 +41,10 @@ impl Footprint {
         *self.0.entry(thing.to_owned()).or_default() |= is_change;
     }
 
+    pub(crate) fn has_change(&self) -> bool {
+        self.0.values().any(|is_change| *is_change)
+    }
+
     /// Whether the order of the two turns can matter.
     fn meets(&self, other: &Self) -> bool {
         let meets = |(thing, is_change): (&String, &bool)| {

@@ -40,6 +40,7 @@ impl World {
             Action::EndDebit { nth, succeeded } => self.end_debit(nth, succeeded),
             Action::PayByHand { nth, percent } => self.pay_by_hand(nth, percent),
             Action::Text { customer, stop } => {
+                self.wishes.insert(phone_e164(customer), stop);
                 let words = if stop { "STOP" } else { "START" };
                 self.fleet.cloud.reply_by_sms(&phone_e164(customer), words);
                 "sent".to_owned()
