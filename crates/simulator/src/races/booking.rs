@@ -223,7 +223,10 @@ pub(super) fn form(world: &World, wish: &Value, key: Option<&str>) -> Errand {
         ("content-type", "application/json".to_owned()),
     ];
     headers.extend(key.map(|key| ("idempotency-key", key.to_owned())));
-    Errand::Ask("bdc-intake", request(("POST", "/bookings"), &headers, wish))
+    Errand::Ask(
+        "bdc-intake",
+        Box::new(request(("POST", "/bookings"), &headers, wish)),
+    )
 }
 
 /// An order of the staff about a booking.
@@ -236,7 +239,10 @@ pub(super) fn by_staff(world: &World, booking: &str, order: &str, body: &Value) 
         ("content-type", "application/json".to_owned()),
     ];
     let path = format!("/bookings/{booking}/{order}");
-    Errand::Ask("bdc-intake", request(("POST", &path), &headers, body))
+    Errand::Ask(
+        "bdc-intake",
+        Box::new(request(("POST", &path), &headers, body)),
+    )
 }
 
 async fn two_want_one_slot(world: &mut World) -> Option<Contest> {

@@ -194,7 +194,7 @@ async fn ordered_while_paid(world: &mut World) -> Option<Contest> {
     Some(Contest {
         first: vec![Errand::Ask(
             "dunr-gatekeeper",
-            request(("POST", &path), &headers, &json!({})),
+            Box::new(request(("POST", &path), &headers, &json!({}))),
         )],
         second: vec![Errand::Hear(PAID)],
     })
@@ -215,7 +215,7 @@ async fn page_while_paid(world: &mut World) -> Option<Contest> {
     Some(Contest {
         first: vec![Errand::Ask(
             "dunr-portal",
-            request(("POST", &path), &[], &Value::Null),
+            Box::new(request(("POST", &path), &[], &Value::Null)),
         )],
         second: vec![Errand::Hear(PAID)],
     })

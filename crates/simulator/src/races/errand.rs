@@ -19,7 +19,7 @@ use crate::world::Answer;
 #[derive(Clone, Debug)]
 pub(crate) enum Errand {
     /// A request to a function's URL.
-    Ask(&'static str, Request<Bytes>),
+    Ask(&'static str, Box<Request<Bytes>>),
     /// An event that reaches a function.
     Invoke(&'static str, Value),
     /// The provider posts its event of this type, once there is one.
@@ -89,7 +89,7 @@ impl Stage {
     async fn run(&self, errand: Errand) -> Answer {
         match errand {
             Errand::Ask(function, request) => {
-                Answer::of(&self.fleet.cloud.call_url(function, request).await)
+                Answer::of(&self.fleet.cloud.call_url(function, *request).await)
             }
             Errand::Invoke(function, event) => {
                 let answer = self.fleet.cloud.invoke(function, event).await;

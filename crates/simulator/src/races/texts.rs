@@ -39,11 +39,11 @@ pub(super) fn order(world: &World, queue: &'static str) -> Option<Errand> {
         "bdc-jobs" => ("bdc-outbox", "bdc-composer"),
         _ => ("dunr-outbox", "dunr-scheduler"),
     };
-    let rows = world.rows(outbox).into_iter();
-    let wanted = rows.filter(|row| {
+    let mut rows = world.rows(outbox).into_iter();
+    let wanted = rows.rfind(|row| {
         text(row, "status") == "PENDING" && text(row, "target").ends_with(&format!("/{queue}"))
     });
-    let row: OutboxRow = serde_json::from_value(wanted.last()?).ok()?;
+    let row: OutboxRow = serde_json::from_value(wanted?).ok()?;
     let body = serde_json::to_string(&row.envelope().ok()?).ok()?;
     let record = json!({"messageId": "message-1", "receiptHandle": "handle-1", "body": body,
         "attributes": {"ApproximateReceiveCount": "1"}, "messageAttributes": {},
@@ -54,10 +54,8 @@ pub(super) fn order(world: &World, queue: &'static str) -> Option<Errand> {
 
 /// What the outbox's stream tells of the newest row that has not left yet.
 fn stream_record(world: &World) -> Option<Value> {
-    let rows = world.rows("bdc-outbox").into_iter();
-    let row = rows
-        .filter(|row| text(row, "status") == "PENDING")
-        .next_back()?;
+    let mut rows = world.rows("bdc-outbox").into_iter();
+    let row = rows.rfind(|row| text(row, "status") == "PENDING")?;
     let typed = |value: &Value| match value {
         Value::Number(number) => json!({ "N": number.to_string() }),
         Value::String(text) => json!({ "S": text }),
