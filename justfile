@@ -35,6 +35,10 @@ deploy stage:
 fuzz *arguments:
     scripts/fuzz.sh {{ arguments }}
 
+# Whether a unit test of core notices each small mistake in its money and state. See docs/mutants.md.
+mutants *arguments:
+    cargo mutants --package paidonce-core {{ arguments }}
+
 # What a push is judged by.
 ci:
     .ci/run

@@ -132,3 +132,63 @@ impl DisputeStatus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone;
+
+    use super::*;
+    use crate::money::Currency;
+
+    fn at(hour: u32) -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(2026, 7, 1, hour, 0, 0).unwrap()
+    }
+
+    fn dispute(status: DisputeStatus, withdrawn: Option<i64>) -> Dispute {
+        let gbp = |minor| Money::new(minor, Currency::GBP).unwrap();
+        Dispute {
+            amount: gbp(2000),
+            reason: status.as_str().to_owned(),
+            status,
+            opened_at: at(2),
+            due_by: None,
+            withdrawn: withdrawn.map(gbp),
+            reinstated: None,
+            fee: None,
+            fee_returned: None,
+            withdrawn_at: None,
+            reinstated_at: None,
+            closed_at: None,
+        }
+    }
+
+    #[test]
+    fn of_two_reports_the_later_status_counts_and_the_larger_sum() {
+        use DisputeStatus::{Lost, NeedsResponse};
+        let early = dispute(NeedsResponse, Some(2000));
+        let late = dispute(Lost, Some(500));
+        for merged in [early.merged(&late), late.merged(&early)] {
+            let withdrawn = merged.withdrawn.map(Money::minor);
+            let said = (merged.status, merged.reason.as_str(), withdrawn);
+            assert_eq!(said, (Lost, "lost", Some(2000)));
+        }
+        let unsaid = dispute(Lost, None);
+        assert_eq!(unsaid.merged(&early).withdrawn, early.withdrawn);
+        assert_eq!(early.merged(&unsaid).withdrawn, early.withdrawn);
+        assert_eq!(unsaid.merged(&unsaid).withdrawn, None);
+    }
+
+    #[test]
+    fn a_dispute_is_closed_when_its_last_status_was_first_heard_of() {
+        let closed = |status, hour| Dispute {
+            closed_at: Some(at(hour)),
+            ..dispute(status, None)
+        };
+        use DisputeStatus::{Lost, Won};
+        let (won, lost, lost_again) = (closed(Won, 3), closed(Lost, 5), closed(Lost, 4));
+        assert_eq!(won.merged(&lost).closed_at, Some(at(5)));
+        assert_eq!(lost.merged(&won).closed_at, Some(at(5)));
+        assert_eq!(lost.merged(&lost_again).closed_at, Some(at(4)));
+        assert_eq!(dispute(Lost, None).merged(&lost).closed_at, Some(at(5)));
+    }
+}

@@ -11,6 +11,7 @@ use crate::phone::Phone;
 use crate::step::Row;
 use crate::venue::{BUILT_IN, Unmarked, Venue};
 
+mod edges;
 mod money;
 
 /// Booked on 1 July 12:00 for 11 July 20:00, deposit due on 2 July 12:00.

@@ -143,3 +143,52 @@ impl Debt {
         self.end.is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn the_provider_paid_what_was_paid_about_when_it_had_announced_to_try() {
+        let announced = Utc.with_ymd_and_hms(2026, 11, 4, 12, 0, 0).unwrap();
+        let payer = |minutes| {
+            Ending::payer(
+                Some(announced),
+                Some(announced + TimeDelta::minutes(minutes)),
+            )
+        };
+        for (minutes, who) in [
+            (-121, Ending::PaidByCustomer),
+            (-120, Ending::PaidByProvider),
+            (0, Ending::PaidByProvider),
+            (120, Ending::PaidByProvider),
+            (121, Ending::PaidByCustomer),
+        ] {
+            assert_eq!(payer(minutes), who, "{minutes}");
+        }
+        for (announced, paid_at) in [(None, Some(announced)), (Some(announced), None)] {
+            assert_eq!(Ending::payer(announced, paid_at), Ending::PaidByCustomer);
+        }
+    }
+
+    #[test]
+    fn money_came_in_where_somebody_paid_through_the_provider() {
+        use Ending::*;
+        let all = [
+            (PaidByUs, true, "paid_by_us"),
+            (PaidByCustomer, true, "paid_by_customer"),
+            (PaidByProvider, true, "paid_by_provider"),
+            (Paid, true, "paid"),
+            (OutOfBand, false, "out_of_band"),
+            (Voided, false, "voided"),
+            (Uncollectible, false, "uncollectible"),
+            (Covered, false, "covered"),
+            (TooSmall, false, "too_small"),
+        ];
+        for (ending, is_paid, name) in all {
+            assert_eq!((ending.is_paid(), ending.as_str()), (is_paid, name));
+        }
+    }
+}

@@ -51,6 +51,7 @@ fn each_currency_has_its_own_decimals_and_the_provider_its_own_rule() {
         assert_eq!(read.display(), shown);
     }
     assert!(Money::from_stripe(1050, "isk").is_err());
+    assert_eq!(format!("{:?}", currency("KWD")), "KWD");
 }
 
 #[test]

@@ -265,6 +265,128 @@ fn a_row_reads_back_as_it_was_written() {
     }
 }
 
+#[test]
+fn a_refund_is_looked_at_again_after_a_while_and_no_more_once_it_is_refused() {
+    let asked = with([order("k", 700)]);
+    assert_eq!(asked.due_at(), Some(hours(1) + LOOK_AGAIN));
+    let pending = reported(Some("k"), "re_1", 700, RefundStatus::Pending);
+    let pending = decide(&asked, pending, hours(2)).unwrap().after;
+    assert_eq!(pending.due_at(), Some(hours(2) + PENDING_FOR));
+    let refused = Command::Refused {
+        key: "k".to_owned(),
+        code: "charge_disputed".to_owned(),
+    };
+    let refused = decide(&asked, refused, hours(2)).unwrap().after;
+    assert_eq!(refused.due_at(), None);
+    let failure = refused.refunds["k"].failure.as_deref();
+    assert_eq!(failure, Some("charge_disputed"));
+}
+
+#[test]
+fn a_booking_hears_what_went_back_and_what_of_it_is_still_owed() {
+    let told = |row: &PaymentRow| {
+        let facts = row.facts();
+        let refunds = facts.refunds;
+        let count = (refunds.keys.len(), refunds.dead.len());
+        (refunds.returned, refunds.stranded, count, facts.by_others)
+    };
+    let made_at = |id: &str, amount, created| {
+        Command::Report(RefundReport {
+            refund_id: id.to_owned(),
+            key: None,
+            amount: gbp(amount),
+            status: RefundStatus::Succeeded,
+            created,
+            failure: None,
+        })
+    };
+    let take = |row: &PaymentRow, command, now| decide(row, command, now).unwrap().after;
+    let asked = with([order("k", 700)]);
+    assert_eq!(told(&asked), (700, 0, (1, 0), false));
+    let failed = reported(Some("k"), "re_1", 700, RefundStatus::Failed);
+    let failed = take(&asked, failed, hours(2));
+    assert_eq!(told(&failed), (700, 700, (1, 1), false));
+    let by_hand = take(&failed, made_at("re_9", 500, hours(3)), hours(3));
+    assert_eq!(told(&by_hand), (700, 200, (1, 1), true));
+    let mut again = RefundOrder {
+        key: "k:2".to_owned(),
+        payment_ref: "pi_1".to_owned(),
+        amount: gbp(300),
+        reason: RefundReason::Staff,
+        makes_up: 150,
+    };
+    let ordered = take(&by_hand, Command::Intend(again.clone()), hours(4));
+    assert_eq!(told(&ordered), (850, 50, (2, 1), true));
+    let more = take(&by_hand, made_at("re_8", 300, hours(4)), hours(4));
+    assert_eq!(told(&more), (800, 0, (1, 1), true), "more than was owed");
+    again.makes_up = 250;
+    let beyond = take(&by_hand, Command::Intend(again), hours(4));
+    assert_eq!(told(&beyond), (750, 0, (2, 1), true));
+}
+
+#[test]
+fn a_sum_that_is_said_again_is_no_news_and_a_sum_that_is_not_explained_is_seen() {
+    let said = || Command::SaidRefunded { minor: 500 };
+    let row = with([said()]);
+    assert_eq!(decide(&row, said(), hours(2)), Err(Refusal::Already));
+    assert!(row.misses_refunds());
+    let by_hand = reported(None, "re_9", 500, RefundStatus::Succeeded);
+    assert!(!with([said(), by_hand]).misses_refunds());
+    let only_asked = with([order("k", 500), said()]);
+    assert!(only_asked.misses_refunds());
+    assert!(only_asked.is_asked("k") && !row.is_asked("k"));
+}
+
+#[test]
+fn a_row_that_is_nobodys_goes_by_itself_and_one_that_is_claimed_tells_what_failed_before() {
+    let unclaimed = PaymentRow::unclaimed("pi_1", hours(0));
+    assert_eq!(unclaimed.key(), "payment#pi_1");
+    let ends = (hours(0) + UNCLAIMED_FOR).timestamp();
+    assert_eq!(unclaimed.expires_at, Some(ends));
+    assert_eq!((paid().expires_at, paid().version), (None, 1));
+    let reports = [
+        reported(None, "re_1", 500, RefundStatus::Succeeded),
+        reported(None, "re_2", 500, RefundStatus::Failed),
+    ];
+    let row = reports.into_iter().fold(unclaimed, |row, command| {
+        decide(&row, command, hours(1)).unwrap().after
+    });
+    let claim = Command::Collected {
+        booking_id: "bkg_1".to_owned(),
+        amount: Some(gbp(2000)),
+        paid_at: hours(0),
+    };
+    let claimed = decide(&row, claim, hours(2)).unwrap();
+    let told: Vec<&str> = claimed
+        .cases
+        .iter()
+        .map(|it| it.occasion.as_str())
+        .collect();
+    assert_eq!(told, ["re_2"]);
+    assert_eq!(claimed.after.expires_at, None);
+}
+
+#[test]
+fn every_change_counts_the_version_up_by_one() {
+    for (stage, row) in rows() {
+        let old = PaymentRow { version: 7, ..row };
+        for (name, command) in commands() {
+            if let Ok(change) = decide(&old, command, hours(2)) {
+                assert_eq!(change.after.version, 8, "{name} of {stage}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_due_is_in_a_partition_of_its_own_index() {
+    let item = with([order("k", 700)]).item().unwrap();
+    // The letters of `pi_1` add up to 361.
+    let shard = lookup_shard(361 % LOOKUP_SHARDS);
+    assert_eq!(item["state_shard"].as_s(), Ok(&shard));
+    assert_eq!(lookup_shard(3), "LOOKUP#3");
+}
+
 /// All that the provider may say of one payment, our own call's answer included.
 fn reports() -> Vec<Command> {
     let status = [

@@ -254,6 +254,12 @@ fn a_refund_that_came_to_nothing_may_be_ordered_again_under_a_key_of_its_own() {
         refunds(&again),
         [("refund:staff:pi_1:2000:2".to_owned(), 2000)]
     );
+    let once = again.after.payments[0].returned;
+    assert_eq!(once, Some(gbp(2000)), "the second stands for the first");
+    let third = decide(&again.after, all(), hours(6)).err();
+    assert_eq!(third, Some(Rejection::Already), "nothing is owed any more");
+    let none = decide(&booking(State::Pending), all(), hours(6)).err();
+    assert_eq!(none, Some(Rejection::NotThatMuch), "nothing ever came");
 }
 
 #[test]
