@@ -1,5 +1,10 @@
 //! Every target over its committed corpus, so that its properties hold in each plain test run.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that can't read its corpus has failed"
+)]
+
 use std::path::Path;
 
 use fuzz::{PLANTED, TARGETS, Target};

@@ -1,5 +1,7 @@
 //! `paidonce simulate` as somebody at a terminal sees it.
 
+#![expect(clippy::unwrap_used, reason = "a test without the command has failed")]
+
 use std::process::{Command, Output};
 
 fn simulate(arguments: &[&str]) -> Output {

@@ -25,7 +25,9 @@ fn campaign(seeds: usize) -> Campaign {
 /// A seed of each system whose life has many kinds of faults.
 fn stormy(system: System) -> Plan {
     let plans = (0..200).map(|seed| Plan::new(seed, &[system], 10, Kind::ALL));
-    plans.max_by_key(|plan| plan.weather.kinds.len()).unwrap()
+    plans
+        .max_by_key(|plan| plan.weather.kinds.len())
+        .expect("there are plans")
 }
 
 #[test]

@@ -43,19 +43,19 @@ pub(super) static RACES: &[Race] = &[
     Race {
         name: "two customers and one slot",
         system: System::Booking,
-        prepare: |world| Box::pin(two_want_one_slot(world)),
+        prepare: |world| Box::pin(std::future::ready(two_want_one_slot(world))),
         promise: one_wins,
     },
     Race {
         name: "one form twice under one key",
         system: System::Booking,
-        prepare: |world| Box::pin(one_form_twice(world, Some("form-1"))),
+        prepare: |world| Box::pin(std::future::ready(one_form_twice(world, Some("form-1")))),
         promise: both_have_it,
     },
     Race {
         name: "one form twice without a key",
         system: System::Booking,
-        prepare: |world| Box::pin(one_form_twice(world, None)),
+        prepare: |world| Box::pin(std::future::ready(one_form_twice(world, None))),
         promise: both_have_it,
     },
     Race {
@@ -245,14 +245,14 @@ pub(super) fn by_staff(world: &World, booking: &str, order: &str, body: &Value) 
     )
 }
 
-async fn two_want_one_slot(world: &mut World) -> Option<Contest> {
+fn two_want_one_slot(world: &mut World) -> Option<Contest> {
     Some(Contest {
         first: vec![form(world, &wish(1, "table-4", EVENING), None)],
         second: vec![form(world, &wish(2, "table-4", EVENING), None)],
     })
 }
 
-async fn one_form_twice(world: &mut World, key: Option<&str>) -> Option<Contest> {
+fn one_form_twice(world: &mut World, key: Option<&str>) -> Option<Contest> {
     let form = form(world, &wish(1, "table-4", EVENING), key);
     Some(Contest {
         first: vec![form.clone()],

@@ -1,5 +1,10 @@
 //! Subscribers, their banks, the merchant's dashboard and the app around dunning.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an action belongs to one part of the world: the others pass it on"
+)]
+
 use chrono::TimeDelta;
 use local_cloud::MailFate;
 use serde_json::{Value, json};
