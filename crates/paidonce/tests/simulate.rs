@@ -27,10 +27,20 @@ fn a_campaign_says_what_it_did_and_what_went_wrong_in_it() {
 
 #[test]
 fn a_planted_defect_is_found_and_its_story_told() {
-    let output = simulate(&["--plant", "frees-unasked", "--seeds", "10000"]);
+    let output = simulate(&[
+        "--plant",
+        "unmarked-forfeited",
+        "--system",
+        "booking",
+        "--seeds",
+        "500",
+    ]);
     let said = said(&output);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("`frees-unasked` was found by seed"), "{said}");
+    assert!(
+        said.contains("`unmarked-forfeited` was found by seed"),
+        "{said}"
+    );
     let again = said
         .lines()
         .find_map(|line| line.strip_prefix("Again, whole: paidonce simulate "));
@@ -58,5 +68,5 @@ fn what_is_not_known_is_refused_with_the_place_to_look() {
         assert!(said.contains("--list"), "{said}");
     }
     let listed = said(&simulate(&["--list"]));
-    assert!(listed.contains("frees-unasked") && listed.contains("crash-after"));
+    assert!(listed.contains("unmarked-forfeited") && listed.contains("crash-after"));
 }

@@ -8,7 +8,7 @@ mod quiet;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::action::System;
 use crate::kinds::Kind;
@@ -33,7 +33,7 @@ pub(crate) struct Memory {
     /// Bookings that came to an end, and how.
     ended: BTreeMap<String, String>,
     /// Phones that said STOP and were heard, and how many messages there were by then.
-    silenced: BTreeMap<String, usize>,
+    silenced: BTreeMap<String, (usize, DateTime<Utc>)>,
     /// Messages that were looked at already.
     messages: usize,
     texts: BTreeSet<(String, String)>,
@@ -112,6 +112,9 @@ impl Memory {
 
     /// The same words never reach the same person twice, and whoever said STOP hears nothing more.
     fn no_message_twice(&mut self, world: &World) -> Result<(), Broken> {
+        // What had left for the service before the STOP may arrive there up to a quarter of an hour later.
+        let may_be_late = world.weather.has(Kind::Late) || world.weather.has(Kind::Paused);
+        let grace = TimeDelta::minutes(if may_be_late { 16 } else { 0 });
         let messages = world.fleet.cloud.messages();
         for (index, message) in messages.iter().enumerate().skip(self.messages) {
             let is_customers = message.channel == "sms" || message.function == "dunr-mailer";
@@ -126,7 +129,9 @@ impl Memory {
                 );
             }
             let silenced = self.silenced.get(&message.to);
-            if message.channel == "sms" && silenced.is_some_and(|since| *since <= index) {
+            let since =
+                silenced.filter(|(before, at)| *before <= index && message.at - *at >= grace);
+            if message.channel == "sms" && since.is_some() {
                 return broken(
                     "nothing after STOP",
                     format!("{}: {}", message.kind, message.text),

@@ -81,9 +81,9 @@ fn a_kind_that_is_switched_off_does_not_happen() {
 #[test]
 fn a_failing_life_is_made_short_and_stays_failing() {
     let campaign = Campaign {
-        defect: Some(Defect::FreesUnasked),
+        defect: Some(Defect::UnmarkedForfeited),
         systems: vec![System::Booking],
-        ..campaign(2_000)
+        ..campaign(500)
     };
     let tally = campaign.run(SILENT);
     let failed = tally.failed.first().unwrap();

@@ -282,7 +282,10 @@ fn hear_stop(memory: &mut Memory, world: &World) {
     let stopped: Vec<String> = stopped_phones(world);
     memory.silenced.retain(|phone, _| stopped.contains(phone));
     for phone in stopped {
-        memory.silenced.entry(phone).or_insert(messages);
+        memory
+            .silenced
+            .entry(phone)
+            .or_insert((messages, world.now()));
     }
 }
 
