@@ -39,6 +39,8 @@ pub(crate) struct Memory {
     texts: BTreeSet<(String, String)>,
     /// Invoices that were over, and the calls that were looked at.
     over: BTreeSet<String>,
+    /// Invoices of which a charge was seen in flight: what came of it may be asked again.
+    asked: BTreeSet<String>,
     points: usize,
     /// Mails that were looked at, who owed something by then, and who had complained.
     mails: usize,

@@ -218,6 +218,7 @@ impl Race {
     ) -> Result<(), Broken> {
         stage.deliver_the_rest().await;
         world.fleet.cloud.settle().await;
+        world.note_calls();
         memory.after_action(world)?;
         raced.both_are_answered()?;
         (self.promise)(world, raced)?;

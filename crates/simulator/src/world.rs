@@ -263,7 +263,7 @@ impl World {
         self.note_calls();
     }
 
-    fn note_calls(&mut self) {
+    pub(crate) fn note_calls(&mut self) {
         for call in self.fleet.cloud.calls() {
             self.calls += 1;
             self.trace.call(&call);

@@ -15,6 +15,9 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     nobody_asks_for_what_is_over(memory, world)?;
     mails_are_in_place(memory, world)?;
     memory.over = over(&ledger);
+    let rows = world.rows("dunr-dunning").into_iter();
+    let open = rows.filter_map(|row| row["attempt"]["invoice_id"].as_str().map(str::to_owned));
+    memory.asked.extend(open);
     access_is_not_cut_early(world)?;
     for invoice in members(&ledger["invoices"]) {
         let taken = members(&invoice["successful_charges"]).count();
@@ -141,15 +144,14 @@ fn over(ledger: &Value) -> BTreeSet<String> {
 /// No charge is asked for of an invoice that was over before, unless it was asked for before that: then
 /// the same key only asks what came of it.
 fn nobody_asks_for_what_is_over(memory: &mut Memory, world: &World) -> Result<(), Broken> {
-    let (before, since) = world.points.split_at(memory.points.min(world.points.len()));
-    for point in since {
+    for (index, point) in world.points.iter().enumerate().skip(memory.points) {
         let Some(invoice) = point.charged_invoice() else {
             continue;
         };
-        let asked_before = before
-            .iter()
-            .any(|it| it.charged_invoice() == Some(invoice));
-        let may = asked_before || !memory.over.contains(invoice);
+        let mut before = world.points[..index].iter();
+        let asked_before = before.any(|it| it.charged_invoice() == Some(invoice));
+        let is_open = memory.asked.contains(invoice);
+        let may = asked_before || is_open || !memory.over.contains(invoice);
         require(may, "nobody is asked for what is over", || {
             format!("{invoice} was over when it was to be charged")
         })?;

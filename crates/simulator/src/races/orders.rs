@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_reduction_loses_no_ending_of_any_program() {
-        let mut fewer = 0;
+        let (mut fewer, mut several) = (0, 0);
         for seed in 0..400 {
             let mut dice = Dice::new(seed, "programs");
             let mut program = || {
@@ -302,11 +302,12 @@ mod tests {
             let (some, of_them) = endings(&programs, true);
             assert_eq!(some, all, "{programs:?}");
             assert!(of_them <= tried && of_them >= all.len(), "{programs:?}");
+            several += usize::from(tried > 1);
             fewer += usize::from(of_them < tried);
         }
         assert!(
-            fewer > 300,
-            "it leaves out orders in most programs: {fewer}"
+            fewer * 10 > several * 8,
+            "of {several} programs with several orders, it leaves some out in {fewer}"
         );
     }
 }
