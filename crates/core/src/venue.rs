@@ -25,6 +25,7 @@ pub use self::opening::{Opening, Stretch};
 pub use self::policy::{Overpaid, PartialCancellation, Policy, Unmarked};
 pub use self::resource::{CapacityIs, Resource};
 pub use crate::language::Language;
+use crate::local_time::offsets_s;
 use crate::money::Currency;
 use crate::phone::{Phone, is_region};
 
@@ -105,10 +106,14 @@ impl Venue {
         );
         complaints.require(!self.resources.is_empty(), "resources: must not be empty");
         let mut ids = BTreeSet::new();
+        let offsets_s = offsets_s(self.zone);
         for resource in &self.resources {
             let name = format!("resources.{}", resource.id);
             complaints.require(ids.insert(&resource.id), format!("{name}: stands twice"));
-            complaints.under(&name, resource.complaints(self.zone, self.currency));
+            complaints.under(
+                &name,
+                resource.complaints((self.zone, &offsets_s), self.currency),
+            );
         }
         complaints.under("policy", self.policy.complaints());
         complaints.under("holds", self.holds.complaints());

@@ -19,7 +19,8 @@ use crate::messages::{Happening, Message};
 use crate::meter::{Denied, Meter};
 use crate::mischief::Mischief;
 use crate::neighbour::Neighbour;
-use crate::pump::Writes;
+use crate::open::RowsRead;
+use crate::pump::{Expiries, Writes};
 use crate::queue::QueueMessage;
 use crate::services::{self, MailAccount, Script};
 use crate::store::{PendingInvocation, Store};
@@ -52,6 +53,8 @@ pub(crate) struct Cloud {
     pub(crate) mischief: Mischief,
     pub(crate) invocations: AtomicU64,
     pub(crate) writes: Writes,
+    pub(crate) rows_read: RowsRead,
+    pub(crate) expiries: Expiries,
 }
 
 impl Cloud {

@@ -7,6 +7,7 @@ use chrono::Duration;
 use crate::LocalCloud;
 use crate::disorder::Disorder;
 use crate::error::CloudError;
+use crate::schedule::Timing;
 use crate::services::IndexLag;
 
 impl LocalCloud {
@@ -59,6 +60,16 @@ impl LocalCloud {
             .rates_at_most
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = every;
+        let now = self.0.clock.now();
+        let schedules = &self.0.stack.schedules;
+        self.0.store.change(|state| {
+            for (name, next) in &mut state.next_firings {
+                let timing = schedules.get(name).map(|schedule| &schedule.timing);
+                if let Some(Timing::Every(period)) = timing {
+                    *next = (*next).clamp(now + every, now + every.max(*period));
+                }
+            }
+        });
     }
 
     /// Delivers out of order, twice, late or as else is asked from now on; `None` ends it, except for

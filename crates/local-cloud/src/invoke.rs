@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_smithy_runtime::client::identity::IdentityCache;
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_runtime_api::client::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_smithy_types::retry::RetryConfig;
@@ -196,6 +197,8 @@ impl Cloud {
             .sleep_impl(VirtualSleep)
             .time_source(self.clock.clone())
             .retry_config(retries)
+            // The credentials are a value: to keep them costs more than to make them.
+            .identity_cache(IdentityCache::no_cache())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build()
     }

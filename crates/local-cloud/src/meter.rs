@@ -88,6 +88,12 @@ impl Meter {
         self.counts().calls.iter().cloned().collect()
     }
 
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        let mut counts = self.counts();
+        counts.totals.clear();
+        std::mem::take(&mut counts.calls).into()
+    }
+
     pub(crate) fn clear_calls(&self) {
         let mut counts = self.counts();
         counts.calls.clear();

@@ -20,7 +20,7 @@ impl LocalCloud {
     /// # Errors
     /// A table that the template does not have.
     pub fn table(&self, name: &str) -> Result<Vec<Value>, CloudError> {
-        open::rows(&self.0, name)
+        Ok(open::rows(&self.0, name)?.to_vec())
     }
 
     /// `{"bdc-jobs": [{"id", "body", "receive_count", "sent_at", "visible_at"}]}`, dead-letter
@@ -62,6 +62,11 @@ impl LocalCloud {
     /// Every call that a function made, attempt by attempt, in order.
     pub fn calls(&self) -> Vec<Call> {
         self.0.meter.calls()
+    }
+
+    /// Every call that functions made since the last clearing, and forgets them.
+    pub fn take_calls(&self) -> Vec<Call> {
+        self.0.meter.take_calls()
     }
 
     pub fn clear_calls(&self) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use chrono::{DateTime, Duration, Utc};
 use dynoxide::Database;
@@ -74,6 +74,8 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         mischief: Mischief::default(),
         invocations: AtomicU64::new(0),
         writes: Writes::default(),
+        rows_read: Mutex::default(),
+        expiries: Mutex::default(),
     };
     start_state(&cloud);
     Ok(cloud)
@@ -140,8 +142,27 @@ fn start_state(cloud: &Cloud) {
     });
 }
 
+/// The rows of tables as they were last asked for, each with the number of writes before.
+pub(crate) type RowsRead = Mutex<BTreeMap<String, (u64, Arc<Vec<Value>>)>>;
+
 /// See [`crate::LocalCloud::table`].
-pub(crate) fn rows(cloud: &Cloud, name: &str) -> Result<Vec<Value>, CloudError> {
+pub(crate) fn rows(cloud: &Cloud, name: &str) -> Result<Arc<Vec<Value>>, CloudError> {
+    let written = cloud.writes.count(name);
+    let read = || {
+        cloud
+            .rows_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    };
+    if let Some((_, rows)) = read().get(name).filter(|(then, _)| *then == written) {
+        return Ok(Arc::clone(rows));
+    }
+    let rows = Arc::new(scan(cloud, name)?);
+    read().insert(name.to_owned(), (written, Arc::clone(&rows)));
+    Ok(rows)
+}
+
+fn scan(cloud: &Cloud, name: &str) -> Result<Vec<Value>, CloudError> {
     let table = cloud
         .stack
         .tables

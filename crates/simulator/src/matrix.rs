@@ -25,14 +25,20 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    pub(crate) fn of(call: &Call) -> Self {
+    pub(crate) fn of(call: Call) -> Self {
         Self {
-            function: call.function.clone(),
-            service: call.service.clone(),
-            operation: call.operation.clone(),
-            resources: call.resources.clone(),
+            function: call.function,
+            service: call.service,
+            operation: call.operation,
+            resources: call.resources,
             invocation: call.invocation,
         }
+    }
+
+    /// Whether it changed nothing.
+    pub(crate) fn only_looks(&self) -> bool {
+        let reads = ["GetItem", "Query", "GetSecretValue", "GetObject"];
+        reads.contains(&self.operation.as_str()) || self.operation.starts_with("GET ")
     }
 
     /// The invoice that it asks the provider to charge.

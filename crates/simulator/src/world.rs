@@ -29,9 +29,6 @@ use crate::trace::Trace;
 pub(crate) use booking::{Booked, STAFF_REFUND, phone_e164};
 pub(crate) use dunning::{Subscriber, card_link};
 
-/// A rate of the template fires so often in a wait, and in the time of rest.
-const FIRINGS_IN_A_WAIT: i32 = 2;
-const FIRINGS_IN_REST: i32 = 2;
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
 /// One reconciliation by the daily sweep, and 15 minutes.
 const DAY_AND_QUARTER_HOUR: TimeDelta = TimeDelta::minutes(24 * 60 + 15);
@@ -212,10 +209,9 @@ impl World {
         }
     }
 
-    /// Moves the clock. In a long wait the sweeps come more rarely, as most would find nothing.
+    /// Moves the clock. In a long wait the sweeps come once, at its end, as most would find nothing.
     pub(crate) async fn wait(&self, by: TimeDelta) {
-        let rate = (by / FIRINGS_IN_A_WAIT).max(RATE_MIN);
-        self.fleet.cloud.set_rates_at_most(rate);
+        self.fleet.cloud.set_rates_at_most(by.max(RATE_MIN));
         self.fleet.cloud.advance(by).await;
     }
 
@@ -235,10 +231,18 @@ impl World {
     pub(crate) async fn come_round(&mut self) {
         match self.system {
             System::Booking => {
+                // Nothing but these sweeps.
+                self.fleet.cloud.set_rates_at_most(booking::REST);
                 for _ in 0..2 {
+                    let known = self.points.len();
                     self.invoke("bdc-release-sweep").await;
                     self.invoke("bdc-relay").await;
-                    self.wait(TimeDelta::minutes(1)).await;
+                    self.fleet.cloud.advance(TimeDelta::minutes(1)).await;
+                    self.note_calls();
+                    // Who found nothing to do finds nothing a minute later.
+                    if self.points.iter().skip(known).all(Point::only_looks) {
+                        break;
+                    }
                 }
             }
             System::Dunning => {
@@ -256,20 +260,29 @@ impl World {
             System::Booking => self.end_of_bookings().max(at + booking::REST),
             System::Dunning => at + dunning::rest(self.is_quick),
         };
-        self.fleet
-            .cloud
-            .set_rates_at_most((until - at) / FIRINGS_IN_REST);
-        self.fleet.cloud.advance_to(until).await;
+        let cloud = self.fleet.cloud.clone();
+        // Most of what comes to rest does so without the sweeps: they come once, and leave some time for
+        // what they begin.
+        let sweeps_at = at + (until - at) * 4 / 5;
+        cloud.set_rates_at_most(sweeps_at - at);
+        cloud.advance_to(sweeps_at - TimeDelta::seconds(1)).await;
+        self.note_calls();
+        let known = self.points.len();
+        cloud.advance_to(sweeps_at).await;
+        self.note_calls();
+        if !self.points.iter().skip(known).all(Point::only_looks) {
+            cloud.set_rates_at_most(until - sweeps_at);
+        }
+        cloud.advance_to(until).await;
         self.note_calls();
     }
 
     pub(crate) fn note_calls(&mut self) {
-        for call in self.fleet.cloud.calls() {
+        for call in self.fleet.cloud.take_calls() {
             self.calls += 1;
             self.trace.call(&call);
-            self.points.push(Point::of(&call));
+            self.points.push(Point::of(call));
         }
-        self.fleet.cloud.clear_calls();
         while let Ok(happening) = self.happenings.try_recv() {
             if let Happening::Delivered { id, status, .. } = happening {
                 self.deliveries.push((id, status));

@@ -1,5 +1,7 @@
 //! Something that can be booked, on a grid of starts.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 use serde::Deserialize;
@@ -8,7 +10,6 @@ use super::complaints::Complaints;
 use super::deposit::{DepositRule, DepositWhen};
 use super::minutes;
 use super::opening::Opening;
-use crate::local_time::offsets_s;
 use crate::money::Currency;
 
 /// The most guests that any booking may be for.
@@ -74,7 +75,8 @@ impl Resource {
         local.second() == 0 && local.nanosecond() == 0 && minute.is_multiple_of(self.grid_minutes)
     }
 
-    pub(super) fn complaints(&self, zone: Tz, currency: Currency) -> Complaints {
+    /// What is wrong with it, in a zone with these differences from UTC.
+    pub(super) fn complaints(&self, zone: (Tz, &BTreeSet<i64>), currency: Currency) -> Complaints {
         let mut complaints = Complaints::default();
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         complaints.require(
@@ -126,16 +128,15 @@ impl Resource {
 
     /// Two bookings that overlap must have a cell in common. They have if all starts are whole cells
     /// apart, also those before and after a clock change: it must move the wall by whole cells.
-    fn grid_complaints(&self, zone: Tz) -> Complaints {
+    fn grid_complaints(&self, (zone, offsets_s): (Tz, &BTreeSet<i64>)) -> Complaints {
         let mut complaints = Complaints::default();
         complaints.require(self.grid_fits(), "grid_minutes: must divide an hour");
         if !self.grid_fits() {
             return complaints;
         }
-        let offsets = offsets_s(zone);
         let grid_s = i64::from(self.grid_minutes) * 60;
-        let first = offsets.first().copied().unwrap_or_default();
-        let change = offsets
+        let first = offsets_s.first().copied().unwrap_or_default();
+        let change = offsets_s
             .iter()
             .map(|offset| offset - first)
             .find(|change| change % grid_s != 0);

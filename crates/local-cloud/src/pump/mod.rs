@@ -20,6 +20,7 @@ use crate::template::{QueueMapping, ScheduleTarget, StreamMapping, function_in};
 pub(crate) use events::deliver_neighbour;
 pub(crate) use schedules::{fire, schedule_of};
 pub(crate) use streams::Writes;
+pub(crate) use ttl::Expiries;
 
 /// A settlement that takes more rounds than this goes in circles.
 const ROUNDS_MAX: usize = 10_000;

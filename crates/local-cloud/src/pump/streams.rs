@@ -1,7 +1,6 @@
 //! DynamoDB streams to functions: filtering, batches, partial failures, bisecting, giving up.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
@@ -93,7 +92,7 @@ fn first_late_at(cloud: &Cloud, cursor: &StreamCursor) -> Option<DateTime<Utc>> 
 /// The next records that pass the filter; pages without one are done with at once.
 fn next_batch(cloud: &Cloud, mapping: &StreamMapping, size: usize) -> Vec<Value> {
     for _ in 0..PAGES_MAX {
-        let written = cloud.writes.count();
+        let written = cloud.writes.count(&mapping.table);
         let page = page(cloud, mapping, cursor(cloud, mapping).after.as_deref());
         let Some(last_read) = page.last().map(sequence_number) else {
             cloud.writes.note_read(mapping, written);
@@ -117,27 +116,35 @@ fn next_batch(cloud: &Cloud, mapping: &StreamMapping, size: usize) -> Vec<Value>
     Vec::new()
 }
 
-/// How many writes there were, and up to which of them each mapping has read its stream: while there
-/// was none since, there is nothing to look for.
+/// How many writes each table had, and up to which of them each mapping has read its stream: while
+/// there was none since, there is nothing to look for.
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
-    count: AtomicU64,
+    counts: Mutex<BTreeMap<String, u64>>,
     read: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Writes {
     /// Notes that a table may have changed.
-    pub(crate) fn note(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn note(&self, table: &str) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.get_mut(table) {
+            Some(count) => *count = count.saturating_add(1),
+            None => {
+                counts.insert(table.to_owned(), 1);
+            }
+        }
     }
 
-    fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
+    pub(crate) fn count(&self, table: &str) -> u64 {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(table).copied().unwrap_or_default()
     }
 
     fn is_read(&self, mapping: &StreamMapping) -> bool {
+        let written = self.count(&mapping.table);
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.get(&mapping.id()) == Some(&self.count())
+        read.get(&mapping.id()) == Some(&written)
     }
 
     fn note_read(&self, mapping: &StreamMapping, written: u64) {
@@ -152,7 +159,7 @@ pub(super) fn due_at(cloud: &Cloud, mapping: &StreamMapping) -> Option<DateTime<
         return None;
     }
     let cursor = cursor(cloud, mapping);
-    let written = cloud.writes.count();
+    let written = cloud.writes.count(&mapping.table);
     let waiting = !page(cloud, mapping, cursor.after.as_deref()).is_empty();
     if !waiting {
         cloud.writes.note_read(mapping, written);

@@ -1,5 +1,7 @@
 //! DynamoDB, played by dynoxide in this process.
 
+use std::collections::BTreeSet;
+
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,22 +23,37 @@ const READS: [&str; 5] = [
 pub(crate) fn perform(cloud: &Cloud, request: &AwsRequest) -> Answer {
     let answer = perform_on(&cloud.database, request);
     if !READS.contains(&request.operation.as_str()) {
-        cloud.writes.note();
+        for table in tables_of(&request.body) {
+            cloud.writes.note(table);
+        }
     }
     answer
 }
 
+/// The tables that a request for writes names.
+fn tables_of(body: &Value) -> BTreeSet<&str> {
+    let one = body["TableName"].as_str();
+    let several = body["RequestItems"].as_object().into_iter().flatten();
+    let items = body["TransactItems"].as_array().into_iter().flatten();
+    let writes = items.filter_map(Value::as_object).flatten();
+    one.into_iter()
+        .chain(several.map(|(table, _)| table.as_str()))
+        .chain(writes.filter_map(|(_, write)| write["TableName"].as_str()))
+        .collect()
+}
+
 /// Performs a data operation on one database or another.
 pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
-    let mut body = request.body.clone();
-    let metered = body
-        .get("ReturnConsumedCapacity")
-        .is_none_or(|mode| mode == "NONE");
-    if metered && let Some(object) = body.as_object_mut() {
-        object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
-    }
+    let body = &request.body;
+    let asked = body.get("ReturnConsumedCapacity");
+    let metered = asked.is_none_or(|mode| mode == "NONE");
+    let text = if metered {
+        with_units(body)
+    } else {
+        body.to_string()
+    };
     let no_old_row = gaps::asks_for_nothing(database, request);
-    let called = gaps::check(request).and_then(|()| call(database, &request.operation, &body));
+    let called = gaps::check(request).and_then(|()| call_text(database, &request.operation, &text));
     match called {
         Ok(mut answer) => {
             if no_old_row && answer["Attributes"] == body["Key"] {
@@ -56,6 +73,23 @@ pub(super) fn perform_on(database: &Database, request: &AwsRequest) -> Answer {
             body: error.to_json().into(),
             ..request.error(error.status_code(), code_of(error.error_type()), "")
         },
+    }
+}
+
+/// A request that asks for its request units as well.
+fn with_units(body: &Value) -> String {
+    match body.as_object() {
+        Some(object) if !object.is_empty() && !object.contains_key("ReturnConsumedCapacity") => {
+            let text = body.to_string();
+            let rest = text.strip_prefix('{').unwrap_or_default();
+            format!(r#"{{"ReturnConsumedCapacity":"TOTAL",{rest}"#)
+        }
+        Some(object) => {
+            let mut object = object.clone();
+            object.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
+            Value::Object(object).to_string()
+        }
+        None => body.to_string(),
     }
 }
 
@@ -112,6 +146,11 @@ pub(crate) fn call(
     operation: &str,
     body: &Value,
 ) -> Result<Value, DynoxideError> {
+    call_text(database, operation, &body.to_string())
+}
+
+/// Through text: dynoxide reads some members from the raw JSON, which a value can't give it.
+fn call_text(database: &Database, operation: &str, body: &str) -> Result<Value, DynoxideError> {
     match operation {
         "CreateTable" => with(body, |request| database.create_table(request)),
         "DescribeTable" => with(body, |request| database.describe_table(request)),
@@ -138,12 +177,10 @@ pub(crate) fn call(
 }
 
 fn with<Q: DeserializeOwned, A: Serialize>(
-    body: &Value,
+    body: &str,
     perform: impl FnOnce(Q) -> Result<A, DynoxideError>,
 ) -> Result<Value, DynoxideError> {
-    // Through text: dynoxide reads some members from the raw JSON, which a value can't give it.
-    let request =
-        serde_json::from_str(&body.to_string()).map_err(|error| refused(&error.to_string()))?;
+    let request = serde_json::from_str(body).map_err(|error| refused(&error.to_string()))?;
     let answer = perform(request)?;
     serde_json::to_value(answer)
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
