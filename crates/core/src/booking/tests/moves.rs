@@ -115,3 +115,23 @@ fn where_a_part_of_the_deposit_is_here_nobody_is_reminded_of_it_after_a_move() {
     assert_eq!(after.remind_at, None);
     assert_eq!(after.deposit_deadline, latest.max(grace.min(sooner)));
 }
+
+#[test]
+fn of_two_payments_the_newer_goes_back_first_and_the_rest_is_kept_of_the_older() {
+    let mut pending = booking(State::Pending);
+    pending.policy.partial_cancellation = Some(crate::venue::PartialCancellation {
+        until: 120,
+        percent: 33,
+    });
+    let mut paid = pending.clone();
+    for (payment_ref, amount) in [("pi_1", 1500), ("pi_2", 500)] {
+        let command = payment(payment_ref, Some(gbp(amount)));
+        paid = decide(&paid, command, hours(1)).unwrap().after;
+    }
+    let disputed = reported(0, Some(DisputeStatus::NeedsResponse));
+    let disputed = decide(&paid, disputed, hours(2)).unwrap().after;
+    let now = disputed.place.starts_at - TimeDelta::hours(3);
+    let after = cancelled(&disputed, CancelledBy::Customer, "", now);
+    let retained: Vec<_> = after.payments.iter().map(|it| it.retained).collect();
+    assert_eq!(retained, [Some(gbp(1340)), Some(gbp(0))]);
+}
