@@ -108,12 +108,13 @@ fn where_a_part_of_the_deposit_is_here_nobody_is_reminded_of_it_after_a_move() {
         .unwrap()
         .after;
     short.remind_at = Some(hours(20));
-    let (now, sooner) = (hours(2), hours(12));
+    let sooner = hours(12);
     let latest = short.policy.deposit_due_by(sooner, short.place.zone);
-    let grace = now + TimeDelta::minutes(i64::from(short.policy.late_grace));
-    let after = moved(&short, sooner, now);
-    assert_eq!(after.remind_at, None);
-    assert_eq!(after.deposit_deadline, latest.max(grace.min(sooner)));
+    let grace = TimeDelta::minutes(i64::from(short.policy.late_grace));
+    for (now, due) in [(hours(2), latest), (latest, (latest + grace).min(sooner))] {
+        let after = moved(&short, sooner, now);
+        assert_eq!((after.remind_at, after.deposit_deadline), (None, due));
+    }
 }
 
 #[test]
