@@ -6,10 +6,13 @@ use sha2::{Digest as _, Sha256};
 /// Every whole number below this is a double, so turning one into an integer loses nothing.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
+/// The largest double of fifteen digits: the next one is beyond the largest of all.
+const LARGEST: f64 = 1.79769313486231e308;
+
 /// Returns `value` with sorted keys, no blanks, and whole numbers without a fraction.
 ///
-/// So `{"b": 1.0, "a": 2e2}` is `{"a":200,"b":1}`. The order of an array is kept: it means
-/// something. Nothing is said about a key that stood twice in the text; the reader of the text
+/// So `{"b": 1.0, "a": 2e2}` is `{"a":200,"b":1}`. Of a number with a fraction or an exponent fifteen
+/// digits count. The order of an array is kept: it means something. Nothing is said about a key that stood twice in the text; the reader of the text
 /// must have refused it, or taken the last one.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
@@ -60,13 +63,8 @@ fn spell(number: &Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
         return number.to_string();
     };
-    let is_whole = |float: f64| float.fract() == 0.0 && float.abs() < EXACT_BELOW;
-    let float = if is_whole(float) {
-        float
-    } else {
-        fifteen_digits(float)
-    };
-    match is_whole(float) {
+    let float = fifteen_digits(float);
+    match float.fract() == 0.0 && float.abs() < EXACT_BELOW {
         // Adding zero turns minus zero into zero.
         true => format!("{:.0}", float + 0.0),
         false => Value::from(float).to_string(),
@@ -74,9 +72,14 @@ fn spell(number: &Number) -> String {
 }
 
 /// The double nearest to the first fifteen digits: so many survive a reader that misses the double
-/// nearest to what is written by one, as that of JSON may.
+/// nearest to what is written by one or two, as that of JSON may, from the 16 digits of a whole one
+/// as well. Doubles that are too small to have fifteen digits are zero.
 fn fifteen_digits(float: f64) -> f64 {
-    format!("{float:.14e}").parse().unwrap_or(float)
+    if !float.is_normal() {
+        return 0.0;
+    }
+    let cut = format!("{float:.14e}").parse().unwrap_or(float);
+    cut.clamp(-LARGEST, LARGEST)
 }
 
 #[cfg(test)]
@@ -104,9 +107,23 @@ mod tests {
             respell("[9007199254740993,18446744073709551615]"),
             "[9007199254740993,18446744073709551615]"
         );
-        for text in ["[18446744073910678000]", "[88888888888888.0223]"] {
-            let once = respell(text);
-            assert_eq!(respell(&once), once, "a double that its reader misses");
+    }
+
+    #[test]
+    fn a_double_that_its_reader_misses_has_one_spelling() {
+        for (text, spelling) in [
+            ("18446744073910678000", "1.84467440739107e+19"),
+            ("88888888888888.0223", "88888888888888"),
+            ("8888888888888180.11", "8888888888888180"),
+            ("8888888888888180.0", "8888888888888180"),
+            ("9007199254740991.0", "9007199254740990"),
+            ("0.30000000000000004", "0.3"),
+            ("-1.7976931348623157e308", "-1.79769313486231e+308"),
+            ("4.0238564154863e-310", "0"),
+            ("-5e-324", "0"),
+        ] {
+            assert_eq!(respell(text), spelling, "{text}");
+            assert_eq!(respell(spelling), spelling);
         }
     }
 

@@ -191,4 +191,14 @@ mod tests {
         assert_eq!(lost.merged(&lost_again).closed_at, Some(at(4)));
         assert_eq!(dispute(Lost, None).merged(&lost).closed_at, Some(at(5)));
     }
+
+    #[test]
+    fn of_two_reports_of_one_status_the_one_that_is_here_stands() {
+        let here = dispute(DisputeStatus::Lost, Some(2000));
+        let again = Dispute {
+            reason: "general".to_owned(),
+            ..here.clone()
+        };
+        assert_eq!(here.merged(&again).reason, "lost");
+    }
 }

@@ -255,4 +255,31 @@ mod tests {
     fn texts_are_not_run_together() {
         assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
     }
+
+    #[test]
+    fn tokens_are_numbered_from_one_and_chosen_by_chance() {
+        let scope = Scope::of_source("form", "web", 3);
+        let key = |chance| scope.any(chance).key;
+        let numbers =
+            [0, 1, 2, 3, 5].map(|chance| key(chance).rsplit_once('#').unwrap().1.to_owned());
+        assert_eq!(numbers, ["1", "2", "3", "1", "3"]);
+        assert!(key(0).starts_with("hold#"));
+    }
+
+    #[test]
+    fn a_token_runs_out_an_hour_after_the_deposit_was_due() {
+        let (now, due) = (
+            DateTime::UNIX_EPOCH,
+            DateTime::UNIX_EPOCH + TimeDelta::days(1),
+        );
+        let token = Scope::of_source("form", "web", 1).any(0);
+        let step =
+            Step::new(ulid::Ulid::nil(), "book", now).take_hold("holds", &token, "bkg_1", due);
+        let part = &step.checked().unwrap()[0];
+        assert_eq!(part.key, token.key);
+        let item = part.item.put().unwrap().item();
+        let expires_at = AttributeValue::N((25 * 60 * 60).to_string());
+        assert_eq!(item["expires_at"], expires_at);
+        assert_eq!(item["booking_id"], AttributeValue::S("bkg_1".to_owned()));
+    }
 }

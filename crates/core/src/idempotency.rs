@@ -103,3 +103,47 @@ pub fn admit(row: Item, request_hash: &str) -> Result<Admission, serde_dynamo::E
         Admission::Conflict
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope<'a>(caller: &'a str, command: &'a str, key: &'a str) -> Scope<'a> {
+        Scope {
+            caller,
+            command,
+            key,
+        }
+    }
+
+    #[test]
+    fn a_key_is_its_callers_for_one_command() {
+        let book = scope("form", "book", "k-1");
+        assert_eq!(book.key(), "4#form#book#k-1");
+        for other in [
+            scope("form", "book", "k-2"),
+            scope("form", "cancel", "k-1"),
+            scope("app", "book", "k-1"),
+        ] {
+            assert_ne!(other.key(), book.key());
+        }
+        assert_ne!(scope("a", "b#c", "d").key(), scope("a#b", "c", "d").key());
+    }
+
+    #[test]
+    fn the_same_order_gets_the_same_answer_for_two_days_and_another_order_none() {
+        let answer = (201, "made".to_owned());
+        let now = DateTime::UNIX_EPOCH;
+        let scope = scope("form", "book", "k-1");
+        let row = IdempotencyRow::new(&scope, "hash 1".to_owned(), "bkg_1", answer, now);
+        assert_eq!(Row::key(&row), scope.key());
+        assert_eq!(row.expires_at, 48 * 60 * 60);
+        let admitted = |hash| admit(row.item().unwrap(), hash).unwrap();
+        let Admission::Same(same) = admitted("hash 1") else {
+            panic!("it is the same order")
+        };
+        let told = (same.status, same.body.as_str(), same.booking_id.as_deref());
+        assert_eq!(told, (201, "made", Some("bkg_1")));
+        assert!(matches!(admitted("hash 2"), Admission::Conflict));
+    }
+}

@@ -61,7 +61,7 @@ pub enum PhoneError {
     /// It names a country that has no such number.
     #[error("there is no such phone number; check its digits")]
     Impossible,
-    /// A landline, a service number, a short code: no SMS, or not at a fair price.
+    /// A landline, a service number, a short code, a satellite's phone: no SMS, or not at a fair price.
     #[error("this is not a mobile number")]
     NotMobile,
 }
@@ -88,7 +88,12 @@ impl Phone {
             return Ok(Self::new(&country, &national));
         }
         match number.number_type(&DATABASE) {
-            Type::Mobile | Type::FixedLineOrMobile => Ok(Self::new(&country, &national)),
+            Type::Mobile | Type::FixedLineOrMobile => {
+                let phone = Self::new(&country, &national);
+                // Networks of no country, such as +881, have a price of their own, and no sender.
+                phone.country().ok_or(PhoneError::NotMobile)?;
+                Ok(phone)
+            }
             Type::FixedLine
             | Type::TollFree
             | Type::PremiumRate
@@ -323,6 +328,8 @@ mod tests {
             ("0909 879 0000", NotMobile),
             ("0345 678 9012", NotMobile),
             ("070 1234 5678", NotMobile),
+            ("+881 23613 4567", NotMobile),
+            ("+882 16 1234 5678", NotMobile),
             ("900123", Ambiguous),
             ("07700 90012", Ambiguous),
             ("07700 9001234", Ambiguous),

@@ -81,3 +81,43 @@ impl Step {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use chrono::{DateTime, Utc};
+    use ulid::Ulid;
+
+    use super::*;
+    use crate::refund::{self, Command};
+
+    #[test]
+    fn a_change_that_makes_a_payments_row_makes_its_first_version() {
+        let now = DateTime::<Utc>::UNIX_EPOCH;
+        let row = PaymentRow::unclaimed("pi_1", now);
+        let change = refund::decide(&row, Command::SaidRefunded { minor: 500 }, now).unwrap();
+        let step = |payment| {
+            let rows = MoneyRows {
+                payments_table: "payments",
+                payment,
+                booking: None,
+            };
+            let origin = Origin {
+                who: "webhook",
+                correlation_id: "evt_1",
+            };
+            let tables = Tables::named(str::to_owned);
+            let step = Step::new(Ulid::nil(), "evt_1", now);
+            money_step(step, &tables, rows, &change, origin)
+        };
+        let made = step(None);
+        let part = &made.checked().unwrap()[0];
+        let item = part.item.put().unwrap().item();
+        assert_eq!(item["version"], AttributeValue::N("1".to_owned()));
+        let changed = step(Some(&row));
+        let part = &changed.checked().unwrap()[0];
+        let values = part.item.update().unwrap().expression_attribute_values();
+        let second = AttributeValue::N("2".to_owned());
+        assert!(values.unwrap().values().any(|value| *value == second));
+    }
+}

@@ -13,6 +13,10 @@ use crate::venue::{BUILT_IN, Unmarked, Venue};
 
 mod edges;
 mod money;
+mod moves;
+mod pages;
+mod rows;
+mod visits;
 
 /// Booked on 1 July 12:00 for 11 July 20:00, deposit due on 2 July 12:00.
 fn booked_at() -> DateTime<Utc> {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use chrono::{TimeDelta, TimeZone};
@@ -10,9 +10,12 @@ use super::policy::{BUILT_IN, Policy};
 use super::*;
 use crate::step::Row;
 
+mod answers;
 mod claims;
 mod corners;
 mod course;
+mod edges;
+mod sights;
 mod world;
 
 /// Wednesday 4 November 2026, noon in London: the first charge failed.

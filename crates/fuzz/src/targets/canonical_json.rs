@@ -12,15 +12,13 @@ pub(crate) fn run(input: &[u8]) {
         panic!("{once} is not JSON");
     };
     assert_eq!(canonical(&again), once, "spelled twice is spelled once");
-    // Blanks and the order of keys say nothing.
-    let spaced = format!("{:#}", turned(&value));
+    // Blanks and the order of keys say nothing. The text that is read is what is spelled, not what came:
+    // a reader that misses a double may be on either side of the half that is rounded.
+    let spaced = format!("{:#}", turned(&again));
     let Ok(spaced) = serde_json::from_str::<Value>(&spaced) else {
         panic!("{spaced} is not JSON");
     };
-    // The reader of JSON may miss a double by one each time that it is written and read.
-    if !once.contains(['.', 'e', 'E']) {
-        assert_eq!(hash(&spaced), hash(&value));
-    }
+    assert_eq!(hash(&spaced), hash(&value));
     // Nothing but a number is spelled as anything else than itself.
     assert_eq!(without_numbers(&again), without_numbers(&value));
 }
@@ -41,7 +39,9 @@ fn turned(value: &Value) -> Value {
 
 fn without_numbers(value: &Value) -> Value {
     match value {
-        Value::Number(number) => Value::from(number.as_f64().is_some_and(|it| it < 0.0)),
+        Value::Number(number) => {
+            Value::from(number.as_f64().is_some_and(|it| it <= -f64::MIN_POSITIVE))
+        }
         Value::Object(fields) => {
             let fields = fields.iter();
             fields

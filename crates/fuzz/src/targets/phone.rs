@@ -34,7 +34,7 @@ pub(crate) fn run(input: &[u8]) {
     );
     let country = phone.country();
     assert!(
-        country.is_some_and(|it| it.len() == 2 || it == "001"),
+        country.is_some_and(|it| it.len() == 2),
         "{e164} is of no country"
     );
     // Nobody sees it whole.
