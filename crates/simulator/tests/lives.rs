@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paidonce_core::planted::Defect;
-use simulator::{Campaign, Kind, Matrix, Plan, System, live, shrink};
+use simulator::{Campaign, Kind, Plan, System, live, shrink};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -92,21 +92,4 @@ fn a_failing_life_is_made_short_and_stays_failing() {
     assert_eq!(promise(&life), promise(failed));
     assert!(plan.steps.len() <= campaign.plan(failed.seed).steps.len());
     assert_eq!(campaign.live(&plan).trace, life.trace);
-}
-
-#[test]
-fn every_call_of_a_story_may_suffer_every_fault() {
-    let only = Some("two payments".to_owned());
-    let matrix = Matrix {
-        pairs: false,
-        threads: 2,
-        only,
-    };
-    let tally = matrix.run(SILENT);
-    let failed = tally.failed.iter();
-    let failed: Vec<_> = failed
-        .map(|(plan, life)| (&plan.script, &life.violation))
-        .collect();
-    assert!(failed.is_empty(), "{failed:#?}");
-    assert_eq!(tally.faults.len(), 12, "{:?}", tally.faults);
 }
