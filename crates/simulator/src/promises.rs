@@ -2,8 +2,10 @@
 //! calendar and the team's inbox. Most hold after every action, some when nothing is under way any more.
 
 mod booking;
+mod charges;
 mod discretion;
 mod dunning;
+mod paid;
 mod quiet;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +44,10 @@ pub(crate) struct Memory {
     /// Invoices of which a charge was seen in flight: what came of it may be asked again.
     asked: BTreeSet<String>,
     points: usize,
+    /// Bookings that were paid on our page while they were held.
+    paid: BTreeSet<String>,
+    /// Charges that were looked at.
+    charges: BTreeSet<String>,
     /// Mails that were looked at, who owed something by then, and who had complained.
     mails: usize,
     owing: BTreeSet<String>,

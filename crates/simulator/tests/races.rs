@@ -141,6 +141,11 @@ fn a_deposit_that_comes_while_the_customer_cancels_is_accounted_for() {
 }
 
 #[test]
+fn a_button_that_is_pressed_twice_at_once_opens_one_page() {
+    holds_if_the_first_dies("the button of a payment page twice");
+}
+
+#[test]
 fn of_two_payments_at_once_one_goes_back() {
     holds_if_the_first_dies("two payments of one booking");
 }

@@ -2,7 +2,9 @@
 
 use super::{Broken, require};
 use crate::action::System;
-use crate::world::{World, text};
+use crate::kinds::Kind;
+use crate::world::{POISON, World, text};
+use serde_json::Value;
 
 /// Queues, outbox and schedules are empty; only a person's dead letters may stay.
 pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
@@ -13,6 +15,7 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
         let may = count == 0 || name.ends_with("-dlq");
         require(may, PROMISE, || format!("{count} in {name}: {messages}"))?;
     }
+    mild_trouble_kills_no_letter(world, &queues)?;
     let outbox = match world.system {
         System::Booking => "bdc-outbox",
         System::Dunning => "dunr-outbox",
@@ -34,4 +37,38 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
     require(stuck.is_none(), PROMISE, || {
         format!("{stuck:?} never fired")
     })
+}
+
+/// Trouble that the next try of a request mends, or that only repeats and reorders what comes.
+const MILD: [Kind; 11] = [
+    Kind::NotSent,
+    Kind::AnswerLost,
+    Kind::Throttled,
+    Kind::Duplicate,
+    Kind::Reorder,
+    Kind::ScheduleTwice,
+    Kind::TtlLate,
+    Kind::EventDoubled,
+    Kind::EventNewId,
+    Kind::EventReordered,
+    Kind::EventLate,
+];
+const MILD_PER_MILLE: u32 = 100;
+
+/// Nothing ends among the dead letters but what nobody can read.
+fn mild_trouble_kills_no_letter(world: &World, queues: &Value) -> Result<(), Broken> {
+    let is_mild = world.weather.kinds.iter().all(|it| MILD.contains(it))
+        && world.weather.calls_per_mille <= MILD_PER_MILLE
+        && world.is_unscripted;
+    let queues = queues.as_object().into_iter().flatten();
+    let dead = queues.filter(|(name, _)| name.ends_with("-dlq"));
+    for (name, messages) in dead.filter(|_| is_mild) {
+        let letters = messages.as_array().into_iter().flatten();
+        let mut bad = letters.filter(|it| !it.to_string().contains(POISON));
+        let bad = bad.next();
+        require(bad.is_none(), "mild trouble kills no letter", || {
+            format!("{name}: {bad:?}")
+        })?;
+    }
+    Ok(())
 }
