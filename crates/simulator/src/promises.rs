@@ -44,7 +44,7 @@ pub(crate) struct Memory {
     /// Invoices of which a charge was seen in flight: what came of it may be asked again.
     asked: BTreeSet<String>,
     points: usize,
-    /// Bookings that were paid on our page while they were held.
+    /// Bookings that were confirmed, or paid on our page while they were held.
     paid: BTreeSet<String>,
     /// Charges that were looked at.
     charges: BTreeSet<String>,
@@ -88,6 +88,7 @@ impl Memory {
     /// Checks what must be over soon after everything works again.
     pub(crate) fn came_round(&mut self, world: &World) -> Result<(), Broken> {
         self.after_action(world)?;
+        quiet::orders_have_left(world)?;
         match world.system {
             System::Booking => booking::released_in_time(world),
             System::Dunning => dunning::known_in_time(&self.unknown, world),

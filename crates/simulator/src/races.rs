@@ -101,6 +101,10 @@ const START: &str = "2026-07-09T12:00:00Z";
 const COMES_AGAIN_AFTER: TimeDelta = TimeDelta::minutes(2);
 
 impl Race {
+    pub(crate) fn system(&self) -> System {
+        self.system
+    }
+
     /// Tries the orders on this thread.
     pub fn explore(&self, effort: Effort) -> Explored {
         promises::listen();

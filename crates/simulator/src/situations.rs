@@ -57,6 +57,7 @@ const BOOKING: &[Rolled] = &[
     many_are_due,
     secret_is_rolled,
     orders_are_lost,
+    orders_are_lost,
     written_at_once,
     index_is_behind,
     pages_are_pressed_twice,
@@ -238,10 +239,11 @@ fn orders_are_lost(dice: &mut Dice) -> Situation {
     Situation::new(actions).with(
         &[
             &[Kind::FailedEntries],
-            &[Kind::ThrottledThrough],
+            &[Kind::FailedEntries],
+            &[Kind::Delayed],
+            &[Kind::Delayed],
             &[Kind::BadDeploy],
             &[Kind::AnswerLost],
-            &[Kind::CrashBefore],
         ],
         dice,
     )
@@ -255,14 +257,12 @@ fn written_at_once(dice: &mut Dice) -> Situation {
 
 /// A booking is reminded, and paid just before its deadline; the index does not know yet.
 fn index_is_behind(dice: &mut Dice) -> Situation {
-    let actions = vec![
-        book(1, dice),
-        wait(29),
-        PAY,
-        wait(1),
-        Action::Sweep { nth: 0 },
-        soon(dice),
-    ];
+    let sweep = Action::Sweep { nth: 0 };
+    let by_hand = Action::PayByHand {
+        nth: 0,
+        percent: 100,
+    };
+    let actions = vec![book(1, dice), wait(22), sweep, wait(8), by_hand, sweep];
     Situation::new(actions).with(&[&[Kind::IndexBehind]], dice)
 }
 

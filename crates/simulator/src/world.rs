@@ -104,6 +104,10 @@ pub(crate) struct World {
     pub(crate) complaints: Vec<String>,
     /// Since when a subscription is cancelled.
     pub(crate) left: BTreeMap<String, DateTime<Utc>>,
+    /// Invoices that the merchant has ended.
+    pub(crate) ended: BTreeSet<String>,
+    /// Whether the provider was told to answer a request to pay in an odd way.
+    pub(crate) is_pay_upset: bool,
     /// Charges of invoices that the provider or the customer made.
     pub(crate) charged_by_others: BTreeSet<String>,
     /// When a card that pays was saved for a customer last, if no other came after it.
@@ -155,6 +159,8 @@ impl World {
             marked_absent: Vec::new(),
             complaints: Vec::new(),
             left: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            is_pay_upset: false,
             charged_by_others: BTreeSet::new(),
             good_cards: BTreeMap::new(),
             failed_at: BTreeMap::new(),

@@ -12,6 +12,8 @@ use crate::world::{World, members, text};
 
 /// Between our look at an invoice and our charge there may be a function that stood still.
 const MARGIN: TimeDelta = TimeDelta::minutes(20);
+/// Two charges that are no further apart are of one date.
+const AT_ONCE: TimeDelta = TimeDelta::minutes(15);
 /// The dates of the calendar are at 10:00, and a schedule may be three hours late.
 const HOURS: std::ops::Range<u32> = 9..14;
 /// What a bank says of a card that it will never let charge again.
@@ -29,6 +31,11 @@ const ANSWERED: [Kind; 10] = [
     Kind::EventNewId,
     Kind::EventReordered,
 ];
+
+/// Trouble in which everything happens at once, if more than once.
+const CALM: [Kind; 3] = [Kind::Duplicate, Kind::ScheduleTwice, Kind::EventDoubled];
+/// A new card is charged a minute after it is known.
+const NEW_CARD_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
 /// A charge of an invoice.
 struct Charge<'a> {
@@ -92,11 +99,13 @@ fn judge(
             )
         },
     )?;
-    // The renewal's own try, and ours.
+    // The renewal's own try, and ours. A new card is charged beside the calendar, once.
+    let is_old = of_card.iter().any(|it| !it.is_ours);
     let first = all.iter().find(|it| it.invoice == invoice).map(|it| it.id);
     let other = of_card
         .iter()
-        .find(|it| (it.is_ours || Some(it.id) == first) && it.date() == charge.date());
+        .filter(|it| it.is_ours || Some(it.id) == first)
+        .find(|it| charge.at - it.at < AT_ONCE || (is_old && it.date() == charge.date()));
     let forgotten = world.weather.has(Kind::KeysForgotten);
     require(
         other.is_none() || forgotten,
@@ -106,7 +115,7 @@ fn judge(
             format!("{invoice} was charged at {at:?} and again at {}", charge.at)
         },
     )?;
-    is_in_hours(charge, &of_card, world)?;
+    is_in_hours(charge, is_old, world)?;
     let subscriptions = members(&ledger["subscriptions"]);
     let mut left = subscriptions.filter(|it| world.left.contains_key(text(it, "id")));
     let left = left.find(|it| subscription_of(ledger, invoice) == text(it, "id"));
@@ -119,14 +128,13 @@ fn judge(
 }
 
 /// The card whose charge failed is charged in the hours of business; a new one whenever it comes.
-fn is_in_hours(charge: &Charge<'_>, before: &[&Charge<'_>], world: &World) -> Result<(), Broken> {
+fn is_in_hours(charge: &Charge<'_>, is_old: bool, world: &World) -> Result<(), Broken> {
     let is_answered = world.weather.kinds.iter().all(|it| ANSWERED.contains(it));
     let asked_before = world.points.iter().any(|it| {
         it.charged_invoice() == Some(charge.invoice)
             && it.at < charge.at
             && it.at > charge.at - TimeDelta::hours(24)
     });
-    let is_old = before.iter().any(|it| !it.is_ours);
     let hour = charge.at.with_timezone(&London).hour();
     require(
         !is_answered || asked_before || !is_old || HOURS.contains(&hour),
@@ -191,30 +199,45 @@ pub(super) fn are_claimed(world: &World, rows: &[Value], ledger: &Value) -> Resu
     Ok(())
 }
 
-/// A card that pays, and that the customer saved while an invoice was open, was charged.
+/// A card that pays, and that the customer saved while an invoice was open, is charged soon where nothing is
+/// in the way. Judged once `world` is at rest.
 pub(super) fn new_cards_are_tried(world: &World, ledger: &Value) -> Result<(), Broken> {
+    let is_calm = world.weather.kinds.iter().all(|it| CALM.contains(it));
+    if !is_calm || world.is_pay_upset {
+        return Ok(());
+    }
     let all = charges(world, ledger);
-    for invoice in members(&ledger["invoices"]) {
-        let (id, customer) = (text(invoice, "id"), text(invoice, "customer"));
-        let subscription = subscription_of(ledger, id);
-        let (Some(saved), Some(failed)) = (
-            world.good_cards.get(customer),
-            world.failed_at.get(subscription),
-        ) else {
-            continue;
-        };
-        let is_open = text(invoice, "status") == "open" && world.invoices.iter().any(|it| it == id);
-        let was_open = failed < saved && !world.left.contains_key(subscription);
-        let first = all.iter().find(|it| it.invoice == id);
-        let was_open = was_open && first.is_some_and(|it| it.at < *saved);
-        let tried = all
-            .iter()
-            .any(|it| it.invoice == id && it.is_ours && it.at >= *saved);
-        require(
-            !(is_open && was_open) || tried,
-            "a new card is charged",
-            || format!("{id} is open, and the card of {saved} was never charged"),
-        )?;
+    for (customer, saved) in &world.good_cards {
+        let of_customer =
+            members(&ledger["invoices"]).filter(|it| it["customer"] == customer.as_str());
+        for id in of_customer.map(|it| text(it, "id")) {
+            let own: Vec<&Charge<'_>> = all.iter().filter(|it| it.invoice == id).collect();
+            let ours = |it: &&&Charge<'_>| it.is_ours && it.at < *saved;
+            // One of ours came before, so the fleet knew of the debt.
+            let Some(before) = own.iter().filter(ours).last() else {
+                continue;
+            };
+            let until = *saved + NEW_CARD_WITHIN;
+            let is_over = own.iter().any(|it| !it.is_ours && it.at >= *saved)
+                || world.left.contains_key(subscription_of(ledger, id))
+                || world.ended.contains(id)
+                || paid_at(ledger, id).is_some_and(|at| at < *saved);
+            let tried = own
+                .iter()
+                .any(|it| it.is_ours && it.at >= *saved && it.at <= until);
+            require(is_over || tried, "a new card is charged", || {
+                format!(
+                    "{id} was charged at {}, and not with the card of {saved}",
+                    before.at
+                )
+            })?;
+        }
     }
     Ok(())
+}
+
+fn paid_at(ledger: &Value, invoice: &str) -> Option<DateTime<Utc>> {
+    let mut invoices = members(&ledger["invoices"]);
+    let invoice = invoices.find(|it| text(it, "id") == invoice)?;
+    DateTime::from_timestamp(invoice["status_transitions"]["paid_at"].as_i64()?, 0)
 }

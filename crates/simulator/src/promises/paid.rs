@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Broken, require};
 use crate::world::{World, members, text};
 
-/// Whoever paid on the page that we led them to keeps the slot, whenever we hear of it. `paid` has the
-/// bookings that were paid while they were held.
+/// Whoever is confirmed, or paid on the page that we led them to, keeps the slot, whenever we hear of it.
+/// `paid` has their bookings.
 pub(super) fn keep_their_slot(
     paid: &mut BTreeSet<String>,
     world: &World,
@@ -34,11 +34,16 @@ pub(super) fn keep_their_slot(
             paid.remove(id);
         }
     }
-    for booking in bookings.iter().filter(|it| text(it, "state") == "RELEASED") {
-        let id = text(booking, "booking_id");
-        require(!paid.contains(id), "whoever paid keeps the slot", || {
-            format!("{id} was paid, and then it was released")
-        })?;
+    for booking in bookings {
+        let (id, state) = (text(booking, "booking_id"), text(booking, "state"));
+        if state == "CONFIRMED" {
+            paid.insert(id.to_owned());
+        }
+        require(
+            state != "RELEASED" || !paid.contains(id),
+            "whoever paid keeps the slot",
+            || format!("{id} was paid, and then it was released"),
+        )?;
     }
     Ok(())
 }

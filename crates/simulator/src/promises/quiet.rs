@@ -1,10 +1,15 @@
 //! Once nothing is under way any more, nothing is left over.
 
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+
 use super::{Broken, require};
 use crate::action::System;
 use crate::kinds::Kind;
 use crate::world::{POISON, World, text};
-use serde_json::Value;
+
+/// The sweep of the outbox leaves to the stream what is younger.
+const SWEPT_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
 /// Queues, outbox and schedules are empty; only a person's dead letters may stay.
 pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
@@ -16,11 +21,7 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
         require(may, PROMISE, || format!("{count} in {name}: {messages}"))?;
     }
     mild_trouble_kills_no_letter(world, &queues)?;
-    let outbox = match world.system {
-        System::Booking => "bdc-outbox",
-        System::Dunning => "dunr-outbox",
-    };
-    for row in world.rows(outbox) {
+    for row in world.rows(outbox(world)) {
         require(text(&row, "status") == "PUBLISHED", PROMISE, || {
             format!(
                 "{} {} was never sent",
@@ -37,6 +38,27 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), Broken> {
     require(stuck.is_none(), PROMISE, || {
         format!("{stuck:?} never fired")
     })
+}
+
+/// What was ordered has left soon after everything works again, also where the stream has given it up or is
+/// late: the sweep of the outbox sends it.
+pub(super) fn orders_have_left(world: &World) -> Result<(), Broken> {
+    for row in world.rows(outbox(world)) {
+        let created = text(&row, "created_at").parse::<DateTime<Utc>>();
+        let is_old = created.is_ok_and(|at| at < world.now() - SWEPT_WITHIN);
+        let has_left = text(&row, "status") == "PUBLISHED";
+        require(has_left || !is_old, "orders leave in time", || {
+            format!("{} of {created:?} was not sent", text(&row, "type"))
+        })?;
+    }
+    Ok(())
+}
+
+fn outbox(world: &World) -> &'static str {
+    match world.system {
+        System::Booking => "bdc-outbox",
+        System::Dunning => "dunr-outbox",
+    }
 }
 
 /// Trouble that the next try of a request mends, or that only repeats and reorders what comes.

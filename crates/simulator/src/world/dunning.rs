@@ -115,6 +115,7 @@ impl World {
                 })
             }
             Action::NextPay { how } => {
+                self.is_pay_upset = true;
                 self.control("next-pay", &json!({"outcome": nth_of(&ODD_ANSWERS, how)}))
             }
             Action::OpenCardLink { nth, press } => self.open_card_link(nth, press).await,
@@ -122,6 +123,10 @@ impl World {
             Action::MailFate { nth, complaint } => self.decide_mail(nth, complaint),
             Action::Schedule { nth, how } => self.upset_schedule(nth, how),
             _ => {
+                if let Action::EndInvoice { nth, .. } = action {
+                    let ended = nth_of(&self.invoices, nth).cloned();
+                    self.ended.extend(ended);
+                }
                 let before = self.charges();
                 let outcome = self.act_on_invoice(action);
                 self.charged_by_others.extend(&self.charges() - &before);
