@@ -53,8 +53,7 @@ pub(crate) struct SimulateArguments {
     /// All kinds of faults but these.
     #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "only")]
     without: Vec<Kind>,
-    /// Plants a defect, and succeeds if it is found: by a life, an order of two parties' calls or a story
-    /// with one fault. `all` searches for each of them, and says on a line what finds it.
+    /// Plants a defect, and succeeds if it is found: by a life, or by an order of two parties' calls. `all` searches for each of them, and says on a line what finds it.
     #[arg(long, value_name = "NAME", value_parser = planted)]
     plant: Option<Planted>,
     /// Prints the whole trace of `--seed`.

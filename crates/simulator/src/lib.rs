@@ -25,7 +25,7 @@ pub use action::{Action, Card, System};
 pub use campaign::{Campaign, Tally};
 pub use kinds::{Kind, Weather};
 pub use life::{Life, live};
-pub use matrix::{Cell, Matrix, MatrixTally, STORIES};
+pub use matrix::{Matrix, MatrixTally, STORIES};
 pub use plan::Plan;
 pub use promises::Violation;
 pub use races::{Effort, Explored, Race, races};

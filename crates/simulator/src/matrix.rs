@@ -3,7 +3,6 @@
 mod stories;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -14,7 +13,6 @@ use local_cloud::{Call, FaultKind};
 use crate::life::{Life, live};
 use crate::plan::Plan;
 
-pub(crate) use stories::MatrixStory;
 pub use stories::STORIES;
 
 /// One call of a story.
@@ -69,56 +67,6 @@ pub struct Matrix {
     pub threads: usize,
     /// Only the stories whose name has this.
     pub only: Option<String>,
-}
-
-/// One story with one fault.
-#[derive(Clone, Copy, Debug)]
-pub struct Cell {
-    story: usize,
-    call: u64,
-    fault: FaultKind,
-}
-
-impl Cell {
-    /// All of a story, by its place in the list.
-    pub(crate) fn all_of(story: usize) -> Vec<Self> {
-        let Some(told) = STORIES.get(story) else {
-            return Vec::new();
-        };
-        let points = live(&told.plan(story)).points;
-        let singles = singles(&points, &worth_striking(&points));
-        let of = |(call, fault)| Self { story, call, fault };
-        singles.into_iter().flatten().map(of).collect()
-    }
-
-    /// The one that is shown so.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let mut words = name.split(' ');
-        let mut next = || words.next();
-        Some(Self {
-            story: next()?.parse().ok()?,
-            call: next()?.parse().ok()?,
-            fault: {
-                let name = next()?;
-                FaultKind::EVERY.into_iter().find(|it| it.name() == name)?
-            },
-        })
-    }
-
-    /// The life of it.
-    pub fn plan(&self) -> Plan {
-        let told = STORIES.get(self.story).unwrap_or(&STORIES[0]);
-        Plan {
-            script: Some(vec![(self.call, self.fault)]),
-            ..told.plan(self.story)
-        }
-    }
-}
-
-impl fmt::Display for Cell {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "{} {} {}", self.story, self.call, self.fault.name())
-    }
 }
 
 /// What came of it.

@@ -1,4 +1,4 @@
-//! What finds a planted defect: a life, an order of two parties' calls, or a story with one fault.
+//! What finds a planted defect: a life, or an order of two parties' calls.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,6 @@ use paidonce_core::planted::{self, Defect, Reached};
 use crate::action::System;
 use crate::campaign::Campaign;
 use crate::life::{Life, live};
-use crate::matrix::{Cell, MatrixStory, STORIES};
 use crate::plan::Plan;
 use crate::races::{Effort, Explored, Race, races};
 
@@ -39,10 +38,6 @@ pub enum Found {
         what: String,
         order: String,
     },
-    Cell {
-        cell: Cell,
-        life: Box<Life>,
-    },
 }
 
 impl Found {
@@ -50,7 +45,7 @@ impl Found {
     pub fn promise(&self) -> &'static str {
         match self {
             Self::Race { promise, .. } => promise,
-            Self::Life { life, .. } | Self::Cell { life, .. } => {
+            Self::Life { life, .. } => {
                 let violation = life.violation.as_ref();
                 violation.map_or("", |violation| violation.promise)
             }
@@ -65,13 +60,12 @@ impl Found {
                 let dying = if *is_dying { "dying " } else { "" };
                 format!("{dying}race {name}")
             }
-            Self::Cell { cell, .. } => format!("story {cell}"),
         }
     }
 }
 
 impl Search {
-    /// A search among the lives of a campaign, the races and the stories of the matrix.
+    /// A search among the lives of a campaign and the races.
     pub fn new(campaign: Campaign) -> Self {
         Self {
             campaign,
@@ -105,9 +99,6 @@ impl Search {
             race.explore(one);
             planted::take_reached()
         };
-        if std::env::var("TEETH_LIVES").is_ok() {
-            return;
-        }
         self.of_races = races().map(|race| (race, reached(race))).collect();
     }
 
@@ -130,12 +121,8 @@ impl Search {
         }
         // A system whose first lives never come to the place is not the defect's.
         let in_later = |system: &System| self.in_lives(defect, *system, (FIRST_LIVES, seeds)).0;
-        if std::env::var("TEETH_LIVES").is_ok() {
-            return None;
-        }
         self.in_races(defect)
             .or_else(|| reaching.iter().find_map(in_later))
-            .or_else(|| (seeds >= 10_000).then(|| self.in_stories(defect))?)
     }
 
     fn in_lives(
@@ -178,20 +165,6 @@ impl Search {
         self.first(0, all.len(), &|at| {
             let race = all.get(usize::try_from(at).ok()?)?;
             explored(race, defect)
-        })
-    }
-
-    fn in_stories(&self, defect: Defect) -> Option<Found> {
-        let wanted = |story: &&MatrixStory| self.campaign.systems.contains(&story.system());
-        let cells = STORIES.iter().enumerate().filter(|(_, it)| wanted(it));
-        let cells: Vec<Cell> = cells.flat_map(|(at, _)| Cell::all_of(at)).collect();
-        self.first(0, cells.len(), &|at| {
-            let cell = cells.get(usize::try_from(at).ok()?)?;
-            let (life, _) = live_with(Some(defect), &cell.plan());
-            life.violation.is_some().then(|| Found::Cell {
-                cell: *cell,
-                life: Box::new(life),
-            })
         })
     }
 
@@ -244,11 +217,10 @@ impl Search {
             let with = broken(live_with(Some(defect), plan).0);
             (with, live_with(None, plan).0.violation.is_none())
         };
-        match (kind, System::named(kind)) {
-            (_, Some(system)) => Some(both(&self.plan(system, name.parse().ok()?))),
-            ("story", _) => Some(both(&Cell::named(name)?.plan())),
+        match System::named(kind) {
+            Some(system) => Some(both(&self.plan(system, name.parse().ok()?))),
             // Every order of every race is walked without a defect elsewhere.
-            _ => {
+            None => {
                 let name = by.strip_prefix("dying ").unwrap_or(by);
                 let name = name.strip_prefix("race ")?;
                 let race = races().find(|race| race.name == name)?;

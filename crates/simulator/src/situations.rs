@@ -54,6 +54,8 @@ const BOOKING: &[Rolled] = &[
     refunded_by_others,
     reminded_and_moved,
     paid_and_not_heard_of,
+    page_not_closed,
+    page_not_closed,
     many_are_due,
     secret_is_rolled,
     orders_are_lost,
@@ -68,6 +70,8 @@ const BOOKING: &[Rolled] = &[
 
 const DUNNING: &[Rolled] = &[
     card_is_lost,
+    over_before_the_date,
+    over_before_the_date,
     over_before_the_date,
     charge_unanswered,
     schedules_go_wrong,
@@ -177,7 +181,8 @@ fn reminded_and_moved(dice: &mut Dice) -> Situation {
         when,
     };
     let near = move_to(dice.roll(2));
-    let actions = vec![far, wait(dice.between(20, 29)), near, wait(22), wait(31)];
+    let sweep = Action::Sweep { nth: 0 };
+    let actions = vec![far, wait(22), sweep, near, wait(22), sweep, wait(12)];
     Situation::new(actions).with(&[&[], &[Kind::Duplicate]], dice)
 }
 
@@ -199,6 +204,25 @@ fn paid_and_not_heard_of(dice: &mut Dice) -> Situation {
         &[
             &[Kind::EventLate],
             &[Kind::EventLost],
+            &[Kind::EventLate, Kind::TimeOutDone],
+            &[Kind::EventLate, Kind::TimeOutNotDone],
+        ],
+        dice,
+    )
+}
+
+/// A page that was paid is to be closed, and the provider does not answer.
+fn page_not_closed(dice: &mut Dice) -> Situation {
+    let actions = vec![
+        book(1, dice),
+        PAY,
+        soon(dice),
+        soon(dice),
+        wait(45),
+        wait(400),
+    ];
+    Situation::new(actions).with(
+        &[
             &[Kind::EventLate, Kind::TimeOutDone],
             &[Kind::EventLate, Kind::TimeOutNotDone],
         ],
@@ -333,6 +357,8 @@ fn fail(nth: u32, decline: u32, times: u32) -> Action {
 /// A decline that is no more than want of funds.
 const SOFT: u32 = 0;
 const LOST: u32 = 2;
+/// A card that pays: the first one is what subscribers have, and it fails.
+const OTHER_CARD: u32 = 1;
 
 /// A card that the bank never lets charge again.
 fn card_is_lost(dice: &mut Dice) -> Situation {
@@ -348,13 +374,17 @@ fn card_is_lost(dice: &mut Dice) -> Situation {
 fn over_before_the_date(dice: &mut Dice) -> Situation {
     let over = dice.one(&[
         Action::LeaveCustomer { nth: 0 },
-        Action::PayInvoice { nth: 0, card: 0 },
+        Action::PayInvoice {
+            nth: 0,
+            card: OTHER_CARD,
+        },
         Action::EndInvoice { nth: 0, how: 0 },
         Action::LeaveCustomer { nth: 0 },
     ]);
-    let before = wait(dice.one(&[800, 1_500, 2_200, 3_000]));
+    let before = wait(dice.one(&[800, 1_150, 2_600, 3_000]));
     let actions = vec![fail(0, SOFT, 5), before, over, wait(1_500), wait(3_000)];
-    Situation::new(actions).with(&[&[Kind::EventLate], &[Kind::EventLost], &[]], dice)
+    let troubles: [&[Kind]; 3] = [&[Kind::EventLate], &[Kind::EventLate], &[Kind::EventLost]];
+    Situation::new(actions).with(&troubles, dice)
 }
 
 /// Nobody knows how a charge ended.
@@ -383,20 +413,20 @@ fn charge_unanswered(dice: &mut Dice) -> Situation {
 
 /// Schedules fire early, late, twice, after their end, or never.
 fn schedules_go_wrong(dice: &mut Dice) -> Situation {
-    let actions = vec![
+    let upset = |dice: &mut Dice| Action::Schedule {
+        nth: 0,
+        how: dice.roll(3),
+    };
+    let mut actions = vec![
         fail(0, SOFT, dice.between(1, 5)),
         wait(dice.one(&[1, 5, 400])),
-        Action::Schedule {
-            nth: 0,
-            how: dice.roll(3),
-        },
+        upset(dice),
         wait(dice.one(&[400, 1_500])),
-        Action::Schedule {
-            nth: 0,
-            how: dice.roll(3),
-        },
-        wait(3_000),
     ];
+    if dice.chance(300) {
+        actions.push(upset(dice));
+    }
+    actions.push(wait(3_000));
     Situation::new(actions).with(
         &[
             &[],
@@ -412,7 +442,7 @@ fn schedules_go_wrong(dice: &mut Dice) -> Situation {
 fn another_card(dice: &mut Dice) -> Situation {
     let card = Action::SaveCard {
         nth: 0,
-        card: dice.roll(4),
+        card: dice.one(&[OTHER_CARD, OTHER_CARD, 2, 3]),
         on_subscription: dice.chance(300),
     };
     let actions = vec![
@@ -431,7 +461,10 @@ fn paused_and_paid(dice: &mut Dice) -> Situation {
         fail(0, SOFT, 5),
         wait(3_000),
         wait(3_000),
-        Action::PayInvoice { nth: 0, card: 0 },
+        Action::PayInvoice {
+            nth: 0,
+            card: OTHER_CARD,
+        },
         soon(dice),
     ];
     Situation::new(actions).with(&[&[], &[Kind::Duplicate]], dice)
@@ -443,7 +476,10 @@ fn told_in_any_order(dice: &mut Dice) -> Situation {
         fail(0, SOFT, 5),
         soon(dice),
         Action::ProviderRetry { nth: 0 },
-        Action::PayInvoice { nth: 0, card: 0 },
+        Action::PayInvoice {
+            nth: 0,
+            card: OTHER_CARD,
+        },
         Action::ResendEvent { nth: dice.roll(32) },
         Action::ResendEvent { nth: dice.roll(32) },
     ];
@@ -459,7 +495,10 @@ fn told_in_any_order(dice: &mut Dice) -> Situation {
 
 /// Two subscriptions of one customer fail, so that one mail waits for the next day; then both are paid.
 fn two_on_one_day(dice: &mut Dice) -> Situation {
-    let pay = |nth| Action::PayInvoice { nth, card: 0 };
+    let pay = |nth| Action::PayInvoice {
+        nth,
+        card: OTHER_CARD,
+    };
     let actions = vec![
         fail(0, SOFT, 5),
         fail(1, SOFT, 5),
@@ -487,7 +526,10 @@ fn orders_are_late(dice: &mut Dice) -> Situation {
     let actions = vec![
         fail(0, SOFT, 5),
         wait(dice.one(&[1, 5])),
-        Action::PayInvoice { nth: 0, card: 0 },
+        Action::PayInvoice {
+            nth: 0,
+            card: OTHER_CARD,
+        },
         wait(400),
         wait(1_500),
     ];

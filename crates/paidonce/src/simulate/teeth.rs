@@ -25,7 +25,7 @@ impl SimulateArguments {
         let campaign = self.campaign();
         let Some(found) = Search::new(campaign.clone()).find(defect) else {
             say(&format!(
-                "`{}` was found by no life of {} seeds, no race and no story",
+                "`{}` was found by no life of {} seeds and no race",
                 defect.name(),
                 campaign.seeds
             ));
@@ -53,12 +53,6 @@ impl SimulateArguments {
             } => say(&format!(
                 "an order of calls broke a promise: {promise}\n  {what}\n\n{order}"
             )),
-            Found::Cell { cell, life } => say(&Story {
-                plan: &cell.plan(),
-                life,
-                command: "paidonce simulate --matrix",
-            }
-            .to_string()),
         }
         say(&format!(
             "`{}` was found by {}",
@@ -122,7 +116,6 @@ fn named(found: &Found) -> String {
             ..
         } => format!("the race “{name}” whose first party dies"),
         Found::Race { name, .. } => format!("the race “{name}”"),
-        Found::Cell { cell, .. } => format!("cell {cell} of the matrix"),
     }
 }
 

@@ -184,11 +184,7 @@ pub static STORIES: &[MatrixStory] = &[
 ];
 
 impl MatrixStory {
-    pub(crate) fn system(&self) -> System {
-        self.system
-    }
-
-    pub(crate) fn plan(&self, number: usize) -> Plan {
+    pub(super) fn plan(&self, number: usize) -> Plan {
         Plan {
             seed: u64::try_from(number).unwrap_or_default(),
             system: self.system,
