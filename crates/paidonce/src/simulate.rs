@@ -87,18 +87,20 @@ fn kind(name: &str) -> Result<Kind, String> {
     Kind::named(name).ok_or_else(|| "no such kind of fault; --list has them".to_owned())
 }
 
-fn planted(name: &str) -> Result<Planted, String> {
-    let planted = match name {
-        "all" => Some(Planted::All),
-        name => Defect::named(name).map(Planted::One),
-    };
-    match planted {
-        Some(_) if !paidonce_core::planted::POSSIBLE => {
-            Err("this is a release build, which can have no defect planted".to_owned())
-        }
-        Some(planted) => Ok(planted),
-        None => Err("no such defect; --list has them".to_owned()),
+fn planted(names: &str) -> Result<Planted, String> {
+    if !paidonce_core::planted::POSSIBLE {
+        return Err("this is a release build, which can have no defect planted".to_owned());
     }
+    let defect =
+        |name| Defect::named(name).ok_or_else(|| "no such defect; --list has them".to_owned());
+    if names == "all" {
+        return Ok(Planted::Many(Defect::ALL.to_vec()));
+    }
+    let mut defects: Vec<Defect> = names.split(',').map(defect).collect::<Result<_, _>>()?;
+    Ok(match defects.as_slice() {
+        [one] => Planted::One(*one),
+        _ => Planted::Many(std::mem::take(&mut defects)),
+    })
 }
 
 impl SimulateArguments {
@@ -117,9 +119,9 @@ impl SimulateArguments {
                 .map_or(System::ALL.to_vec(), |system| vec![system]),
             kinds: Kind::ALL.iter().copied().filter(allowed).collect(),
             threads: self.threads.unwrap_or(cores),
-            defect: match self.plant {
-                Some(Planted::One(defect)) => Some(defect),
-                Some(Planted::All) | None => None,
+            defect: match &self.plant {
+                Some(Planted::One(defect)) => Some(*defect),
+                Some(Planted::Many(_)) | None => None,
             },
         }
     }
@@ -139,7 +141,7 @@ impl SimulateArguments {
         };
         command += &kinds("only", &self.only);
         command += &kinds("without", &self.without);
-        if let Some(Planted::One(defect)) = self.plant {
+        if let Some(Planted::One(defect)) = &self.plant {
             command += &format!(" --plant {}", defect.name());
         }
         command + " --trace"
@@ -156,10 +158,10 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         list();
         return Ok(ExitCode::SUCCESS);
     }
-    match arguments.plant {
-        Some(Planted::All) => return arguments.find_all(),
+    match &arguments.plant {
+        Some(Planted::Many(defects)) => return arguments.find_all(defects),
         Some(Planted::One(defect)) if arguments.seed.is_none() => {
-            return Ok(arguments.find(defect));
+            return Ok(arguments.find(*defect));
         }
         Some(Planted::One(_)) | None => {}
     }

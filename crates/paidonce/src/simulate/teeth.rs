@@ -12,11 +12,23 @@ use crate::ops::{Failure, say};
 /// So many lives of each system are lived without a defect before all defects are searched for.
 const STUDIED: usize = 300;
 
+/// From so many defects on it pays to know which lives come to which places.
+const WORTH_STUDYING: usize = 20;
+
+const HEAD: &str = "\
+# What finds each planted defect
+
+`paidonce simulate --plant all --report docs/teeth.md` makes this page.
+
+| defect | what is wrong | found by | promise that is broken |
+|---|---|---|---|
+";
+
 /// Which defects a search is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Planted {
-    All,
     One(Defect),
+    Many(Vec<Defect>),
 }
 
 impl SimulateArguments {
@@ -62,15 +74,16 @@ impl SimulateArguments {
         ExitCode::SUCCESS
     }
 
-    /// Searches for every defect, says as it goes what finds each, and makes a table of it.
-    pub(super) fn find_all(&self) -> Result<ExitCode, Failure> {
+    /// Searches for each defect, says as it goes what finds it, and makes a table of it.
+    pub(super) fn find_all(&self, defects: &[Defect]) -> Result<ExitCode, Failure> {
         let campaign = self.campaign();
         let mut search = Search::new(campaign.clone());
-        search.study(STUDIED.min(campaign.seeds));
-        let mut table =
-            "| defect | what is wrong | found by | promise |\n|---|---|---|---|\n".to_owned();
+        if defects.len() >= WORTH_STUDYING {
+            search.study(STUDIED.min(campaign.seeds));
+        }
+        let mut table = HEAD.to_owned();
         let mut missed = Vec::new();
-        for defect in Defect::ALL {
+        for defect in defects {
             let Some(found) = search.find(*defect) else {
                 let reached = search.reached(*defect);
                 eprintln(&format!(
