@@ -108,6 +108,8 @@ pub(crate) struct World {
     pub(crate) ended: BTreeSet<String>,
     /// Whether the provider was told to answer a request to pay in an odd way.
     pub(crate) is_pay_upset: bool,
+    /// Whether what others do at the provider is done by actions, which note it, and not by a race.
+    pub(crate) knows_who_charged: bool,
     /// Charges of invoices that the provider or the customer made.
     pub(crate) charged_by_others: BTreeSet<String>,
     /// When a card that pays was saved for a customer last, if no other came after it.
@@ -161,6 +163,7 @@ impl World {
             left: BTreeMap::new(),
             ended: BTreeSet::new(),
             is_pay_upset: false,
+            knows_who_charged: true,
             charged_by_others: BTreeSet::new(),
             good_cards: BTreeMap::new(),
             failed_at: BTreeMap::new(),
