@@ -382,3 +382,12 @@ fn an_order_that_is_marked_before_it_is_sent_is_found_when_the_relay_dies() {
         &[1, 2],
     );
 }
+
+#[test]
+fn a_page_with_a_key_per_try_is_found() {
+    finds(
+        Defect::SessionKeyPerTry,
+        "the button of a payment page twice",
+        &[],
+    );
+}
