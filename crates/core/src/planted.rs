@@ -16,11 +16,26 @@ pub const POSSIBLE: bool = cfg!(all(feature = "plants", debug_assertions));
 #[cfg(all(feature = "plants", debug_assertions))]
 thread_local! {
     static PLANTED: std::cell::Cell<Option<Defect>> = const { std::cell::Cell::new(None) };
+    static REACHED: std::cell::Cell<Reached> = const { std::cell::Cell::new(Reached(0)) };
+}
+
+/// The defects whose places were come to: what is wrong there would have been done there. Until then a
+/// defect changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached(u64);
+
+const _: () = assert!(Defect::ALL.len() <= 64);
+
+impl Reached {
+    pub const fn has(self, defect: Defect) -> bool {
+        self.0 & (1 << defect as u64) != 0
+    }
 }
 
 /// Whether this thread has the defect.
 #[cfg(all(feature = "plants", debug_assertions))]
 pub fn is(defect: Defect) -> bool {
+    REACHED.set(Reached(REACHED.get().0 | (1 << defect as u64)));
     PLANTED.get() == Some(defect)
 }
 
@@ -38,6 +53,16 @@ pub fn plant(defect: Option<Defect>) {
     PLANTED.set(defect);
     #[cfg(not(debug_assertions))]
     let _ = defect;
+}
+
+/// The defects whose places this thread came to since this was last asked; none in a build that is not
+/// [`POSSIBLE`].
+#[cfg(feature = "plants")]
+pub fn take_reached() -> Reached {
+    #[cfg(debug_assertions)]
+    return REACHED.take();
+    #[cfg(not(debug_assertions))]
+    Reached(0)
 }
 
 // Seen by the compiler: a build without the feature, and each release, has none.

@@ -199,11 +199,7 @@ impl Step {
     /// past: DynamoDB deletes such rows days late.
     #[must_use]
     pub fn create_or_replace_expired<R: Row>(self, table: &str, row: &R) -> Self {
-        let past = match planted::is(Defect::TtlRowTrusted) {
-            true => DateTime::UNIX_EPOCH,
-            false => self.now,
-        };
-        let now = AttributeValue::N(past.timestamp().to_string());
+        let now = AttributeValue::N(self.now.timestamp().to_string());
         let condition = "attribute_not_exists(#key) OR #expires_at < :now";
         self.put(
             table,

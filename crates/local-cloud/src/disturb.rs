@@ -2,13 +2,14 @@
 
 use std::sync::PoisonError;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 
 use crate::LocalCloud;
 use crate::disorder::Disorder;
 use crate::error::CloudError;
 use crate::schedule::Timing;
 use crate::services::IndexLag;
+use crate::template::ScheduleTarget;
 
 impl LocalCloud {
     /// How long past its time a row stays readable; nothing at first.
@@ -67,6 +68,22 @@ impl LocalCloud {
                 let timing = schedules.get(name).map(|schedule| &schedule.timing);
                 if let Some(Timing::Every(period)) = timing {
                     *next = (*next).clamp(now + every, now + every.max(*period));
+                }
+            }
+        });
+    }
+
+    /// Lets the template's schedules of a function, whatever their timing, not fire before `until`.
+    pub fn put_off_schedules(&self, function: &str, until: DateTime<Utc>) {
+        let schedules = self.0.stack.schedules.iter();
+        let of_function = schedules.filter(|(_, schedule)| {
+            matches!(&schedule.target, ScheduleTarget::Function(target) if target == function)
+        });
+        self.0.store.change(|state| {
+            for (name, schedule) in of_function {
+                let next = schedule.timing.next(until);
+                if let (Some(kept), Some(next)) = (state.next_firings.get_mut(name), next) {
+                    *kept = next.max(*kept);
                 }
             }
         });

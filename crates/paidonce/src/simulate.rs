@@ -1,5 +1,7 @@
 //! `paidonce simulate`: whether the fleet keeps its promises in a world that breaks it.
 
+mod teeth;
+
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,6 +13,7 @@ use paidonce_core::planted::Defect;
 use simulator::{Campaign, Kind, Matrix, MatrixReport, Plan, Report, Story, System, shrink};
 
 use crate::ops::{Failure, say};
+use teeth::Planted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,9 +53,9 @@ pub(crate) struct SimulateArguments {
     /// All kinds of faults but these.
     #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "only")]
     without: Vec<Kind>,
-    /// Plants a defect, and succeeds if it is found.
-    #[arg(long, value_name = "NAME", value_parser = defect)]
-    plant: Option<Defect>,
+    /// Plants a defect, and succeeds if it is found: by a life, or by an order of two parties' calls. `all` searches for each of them, and says on a line what finds it.
+    #[arg(long, value_name = "NAME", value_parser = planted)]
+    plant: Option<Planted>,
     /// Prints the whole trace of `--seed`.
     #[arg(long, requires = "seed")]
     trace: bool,
@@ -84,14 +87,20 @@ fn kind(name: &str) -> Result<Kind, String> {
     Kind::named(name).ok_or_else(|| "no such kind of fault; --list has them".to_owned())
 }
 
-fn defect(name: &str) -> Result<Defect, String> {
-    match Defect::named(name) {
-        Some(_) if !paidonce_core::planted::POSSIBLE => {
-            Err("this is a release build, which can have no defect planted".to_owned())
-        }
-        Some(defect) => Ok(defect),
-        None => Err("no such defect; --list has them".to_owned()),
+fn planted(names: &str) -> Result<Planted, String> {
+    if !paidonce_core::planted::POSSIBLE {
+        return Err("this is a release build, which can have no defect planted".to_owned());
     }
+    let defect =
+        |name| Defect::named(name).ok_or_else(|| "no such defect; --list has them".to_owned());
+    if names == "all" {
+        return Ok(Planted::Many(Defect::ALL.to_vec()));
+    }
+    let mut defects: Vec<Defect> = names.split(',').map(defect).collect::<Result<_, _>>()?;
+    Ok(match defects.as_slice() {
+        [one] => Planted::One(*one),
+        _ => Planted::Many(std::mem::take(&mut defects)),
+    })
 }
 
 impl SimulateArguments {
@@ -110,19 +119,20 @@ impl SimulateArguments {
                 .map_or(System::ALL.to_vec(), |system| vec![system]),
             kinds: Kind::ALL.iter().copied().filter(allowed).collect(),
             threads: self.threads.unwrap_or(cores),
-            defect: self.plant,
+            defect: match &self.plant {
+                Some(Planted::One(defect)) => Some(*defect),
+                Some(Planted::Many(_)) | None => None,
+            },
         }
     }
 
     /// The command that lives one seed of this campaign again.
-    fn again(&self, seed: u64) -> String {
+    fn again(&self, seed: u64, system: Option<System>) -> String {
         let mut command = format!("paidonce simulate --seed {seed}");
         if self.steps != STEPS {
             command += &format!(" --steps {}", self.steps);
         }
-        command += &self
-            .system
-            .map_or_else(String::new, |it| format!(" --system {}", it.name()));
+        command += &system.map_or_else(String::new, |it| format!(" --system {}", it.name()));
         let kinds = |option: &str, kinds: &[Kind]| -> String {
             kinds
                 .iter()
@@ -131,9 +141,9 @@ impl SimulateArguments {
         };
         command += &kinds("only", &self.only);
         command += &kinds("without", &self.without);
-        command += &self
-            .plant
-            .map_or_else(String::new, |it| format!(" --plant {}", it.name()));
+        if let Some(Planted::One(defect)) = &self.plant {
+            command += &format!(" --plant {}", defect.name());
+        }
         command + " --trace"
     }
 }
@@ -147,6 +157,13 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     if arguments.list {
         list();
         return Ok(ExitCode::SUCCESS);
+    }
+    match &arguments.plant {
+        Some(Planted::Many(defects)) => return arguments.find_all(defects),
+        Some(Planted::One(defect)) if arguments.seed.is_none() => {
+            return Ok(arguments.find(*defect));
+        }
+        Some(Planted::One(_)) | None => {}
     }
     if arguments.matrix {
         return matrix(arguments);
@@ -166,38 +183,26 @@ fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         let plan = campaign.plan(campaign.from);
         say(campaign.live(&plan).trace.text());
     }
+    let is_planted = campaign.defect.is_some();
     let Some(failed) = tally.failed.first() else {
-        return Ok(match arguments.plant {
-            Some(defect) => {
-                say(&format!(
-                    "`{}` was not found in {} lives",
-                    defect.name(),
-                    tally.total()
-                ));
-                ExitCode::FAILURE
-            }
-            None => ExitCode::SUCCESS,
-        });
+        return Ok(verdict(!is_planted));
     };
     let (plan, life): (Plan, _) = shrink(&campaign, failed);
-    let command = arguments.again(failed.seed);
+    let command = arguments.again(failed.seed, arguments.system);
     say(&Story {
         plan: &plan,
         life: &life,
         command: &command,
     }
     .to_string());
-    Ok(match arguments.plant {
-        Some(defect) => {
-            say(&format!(
-                "`{}` was found by seed {}",
-                defect.name(),
-                failed.seed
-            ));
-            ExitCode::SUCCESS
-        }
-        None => ExitCode::FAILURE,
-    })
+    Ok(verdict(is_planted))
+}
+
+fn verdict(is_well: bool) -> ExitCode {
+    match is_well {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 fn matrix(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {

@@ -177,8 +177,10 @@ pub enum Action {
         nth: u32,
     },
     RotateSecret,
-    /// A message that nobody can read is put into a queue, beside good ones.
+    /// A message that nobody can read is put into a queue, beside whatever a sweep orders.
     Poison,
+    /// A row that nobody can read is due, before all others.
+    BadRow,
     /// A scheduled function is invoked out of turn.
     Sweep {
         nth: u32,

@@ -175,6 +175,18 @@ impl Weather {
         }
     }
 
+    /// Of these what is allowed, often.
+    pub(crate) fn of(seed: u64, kinds: &[Kind], allowed: &[Kind]) -> Self {
+        let mut dice = Dice::new(seed, "weather");
+        let kinds = kinds.iter().copied().filter(|kind| allowed.contains(kind));
+        Self {
+            kinds: kinds.collect(),
+            calls_per_mille: dice.one(&[100, 300]),
+            deliveries_per_mille: dice.one(&[300, 600]),
+            seed: dice.seed(),
+        }
+    }
+
     /// Nothing goes wrong.
     pub(crate) fn fair() -> Self {
         Self {

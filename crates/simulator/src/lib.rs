@@ -15,7 +15,9 @@ mod plan;
 mod promises;
 mod races;
 mod report;
+mod search;
 mod shrink;
+mod situations;
 mod trace;
 mod world;
 
@@ -28,5 +30,6 @@ pub use plan::Plan;
 pub use promises::Violation;
 pub use races::{Effort, Explored, Race, races};
 pub use report::{MatrixReport, Report, Story};
+pub use search::{Found, Search};
 pub use shrink::shrink;
 pub use trace::Trace;

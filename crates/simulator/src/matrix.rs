@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use chrono::{DateTime, Utc};
 use local_cloud::{Call, FaultKind};
 
 use crate::life::{Life, live};
@@ -22,6 +23,7 @@ pub(crate) struct Point {
     operation: String,
     resources: Vec<String>,
     invocation: Option<u64>,
+    pub(crate) at: DateTime<Utc>,
 }
 
 impl Point {
@@ -32,6 +34,7 @@ impl Point {
             operation: call.operation,
             resources: call.resources,
             invocation: call.invocation,
+            at: call.at,
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::action::{Action, System};
 use crate::dice::Dice;
 use crate::kinds::{Kind, Weather};
+use crate::situations::Situation;
 
 /// Some days are odd: the year ends, banks are closed.
 const STARTS: [&str; 4] = [
@@ -22,6 +23,9 @@ const CLOCK_CHANGES: [&str; 4] = [
     "2027-03-26T12:00:00Z",
     "2027-03-27T20:15:00Z",
 ];
+
+/// Of a thousand lives, so many are devoted to a situation.
+const DEVOTED_PER_MILLE: u32 = 500;
 
 /// What happens in one life, in order.
 #[derive(Clone, Debug)]
@@ -42,16 +46,24 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a seed: so many actions, and only faults of these kinds.
+    /// The plan of a seed: at most so many actions, unless the life is devoted to a situation, and only
+    /// faults of these kinds.
     pub fn new(seed: u64, systems: &[System], steps: usize, kinds: &[Kind]) -> Self {
         let mut dice = Dice::new(seed, "plan");
         // A course of dunning takes many times the calls of a booking.
         let weights = systems.iter().map(|system| match system {
-            System::Booking => (7, *system),
+            System::Booking => (11, *system),
             System::Dunning => (1, *system),
         });
         let system = dice.weighted(&weights.collect::<Vec<_>>());
-        let weather = Weather::new(seed, kinds);
+        let situation = dice
+            .chance(DEVOTED_PER_MILLE)
+            .then(|| Situation::rolled(system, &mut dice));
+        let troubles = situation.as_ref().and_then(|it| it.kinds);
+        let weather = match troubles {
+            Some(troubles) => Weather::of(seed, troubles, kinds),
+            None => Weather::new(seed, kinds),
+        };
         let (start, changing) = (dice.one(&STARTS), dice.one(&CLOCK_CHANGES));
         let start = if weather.has(Kind::ClockChange) {
             changing
@@ -60,31 +72,29 @@ impl Plan {
         };
         let start = start.parse::<DateTime<Utc>>().unwrap_or_default();
         let start = start + TimeDelta::minutes(i64::from(dice.roll(90)));
-        let is_quick = dice.chance(850);
-        let subscribers = dice.one(&[1, 1, 2]);
-        let shared = dice.chance(500);
-        let count = dice.between(
-            steps.div_ceil(2).try_into().unwrap_or(1),
-            steps.try_into().unwrap_or(u32::MAX),
-        );
-        // Some lives begin with a crowd, so that more is due at once than a sweep can take for granted.
-        let firsts = if dice.chance(150) { 6 } else { 1 };
-        let mut actions: Vec<Action> = (0..firsts)
-            .map(|_| Action::first(system, &mut dice))
-            .collect();
-        actions.extend((1..count).map(|_| Action::rolled(system, &mut dice)));
-        let steps = actions.into_iter().enumerate().collect();
-        Self {
+        let mut plan = Self {
             seed,
             system,
             start,
-            is_quick,
-            subscribers,
-            shared,
-            steps,
+            is_quick: dice.chance(850),
+            subscribers: dice.one(&[1, 1, 2]),
+            shared: dice.chance(500),
+            steps: Vec::new(),
             weather,
             script: None,
-        }
+        };
+        let actions = match situation {
+            Some(situation) => {
+                plan.is_quick = !situation.is_slow;
+                if situation.is_shared {
+                    (plan.subscribers, plan.shared) = (2, true);
+                }
+                situation.actions
+            }
+            None => by_chance(system, steps, &mut dice),
+        };
+        plan.steps = actions.into_iter().enumerate().collect();
+        plan
     }
 
     /// The policy of dunning of this life, as JSON: a quick course has two dates.
@@ -112,4 +122,16 @@ impl Plan {
         }
         venue.to_string()
     }
+}
+
+fn by_chance(system: System, steps: usize, dice: &mut Dice) -> Vec<Action> {
+    let count = dice.between(
+        steps.div_ceil(2).try_into().unwrap_or(1),
+        steps.try_into().unwrap_or(u32::MAX),
+    );
+    // Some lives begin with a crowd, so that more is due at once than a sweep can take for granted.
+    let firsts = if dice.chance(150) { 6 } else { 1 };
+    let mut actions: Vec<Action> = (0..firsts).map(|_| Action::first(system, dice)).collect();
+    actions.extend((1..count).map(|_| Action::rolled(system, dice)));
+    actions
 }

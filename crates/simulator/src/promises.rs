@@ -2,8 +2,10 @@
 //! calendar and the team's inbox. Most hold after every action, some when nothing is under way any more.
 
 mod booking;
+mod charges;
 mod discretion;
 mod dunning;
+mod paid;
 mod quiet;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +44,10 @@ pub(crate) struct Memory {
     /// Invoices of which a charge was seen in flight: what came of it may be asked again.
     asked: BTreeSet<String>,
     points: usize,
+    /// Bookings that were confirmed, or paid on our page while they were held.
+    paid: BTreeSet<String>,
+    /// Charges that were looked at.
+    charges: BTreeSet<String>,
     /// Mails that were looked at, who owed something by then, and who had complained.
     mails: usize,
     owing: BTreeSet<String>,
@@ -82,6 +88,7 @@ impl Memory {
     /// Checks what must be over soon after everything works again.
     pub(crate) fn came_round(&mut self, world: &World) -> Result<(), Broken> {
         self.after_action(world)?;
+        quiet::orders_have_left(world)?;
         match world.system {
             System::Booking => booking::released_in_time(world),
             System::Dunning => dunning::known_in_time(&self.unknown, world),
@@ -115,7 +122,10 @@ impl Memory {
     /// The same words never reach the same person twice, and whoever said STOP hears nothing more.
     fn no_message_twice(&mut self, world: &World) -> Result<(), Broken> {
         // What had left for the service before the STOP may arrive there up to a quarter of an hour later.
-        let may_be_late = world.weather.has(Kind::Late) || world.weather.has(Kind::Paused);
+        let injected = world.fleet.cloud.faults().injected();
+        let may_be_late = ["late", "paused"]
+            .iter()
+            .any(|kind| injected.contains_key(kind));
         let grace = TimeDelta::minutes(if may_be_late { 16 } else { 0 });
         let messages = world.fleet.cloud.messages();
         for (index, message) in messages.iter().enumerate().skip(self.messages) {

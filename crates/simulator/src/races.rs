@@ -101,6 +101,10 @@ const START: &str = "2026-07-09T12:00:00Z";
 const COMES_AGAIN_AFTER: TimeDelta = TimeDelta::minutes(2);
 
 impl Race {
+    pub(crate) fn system(&self) -> System {
+        self.system
+    }
+
     /// Tries the orders on this thread.
     pub fn explore(&self, effort: Effort) -> Explored {
         promises::listen();
@@ -168,6 +172,7 @@ impl Race {
         let mut world = World::new(&self.plan())
             .await
             .map_err(|error| impossible(&error.to_string()))?;
+        world.knows_who_charged = false;
         let contest = (self.prepare)(&mut world).await;
         let contest = contest.ok_or_else(|| impossible("nothing was there to race for"))?;
         let mut memory = Memory::default();

@@ -9,8 +9,9 @@ mod booking;
 mod dunning;
 mod mischief;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use fleet::{Fleet, FleetError, FleetOptions};
@@ -28,6 +29,9 @@ use crate::trace::Trace;
 
 pub(crate) use booking::{Booked, STAFF_REFUND, phone_e164};
 pub(crate) use dunning::{Subscriber, card_link};
+
+/// What nobody can read.
+pub(crate) const POISON: &str = "{half a mess";
 
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
 /// One reconciliation by the daily sweep, and 15 minutes.
@@ -77,7 +81,9 @@ pub(crate) fn request(
 pub(crate) struct World {
     pub(crate) fleet: Fleet,
     pub(crate) system: System,
-    is_quick: bool,
+    pub(crate) is_quick: bool,
+    /// Whether faults come by chance alone.
+    pub(crate) is_unscripted: bool,
     /// How many calls there were before everything was mended.
     pub(crate) mended_at: usize,
     pub(crate) bookings: Vec<Booked>,
@@ -93,6 +99,20 @@ pub(crate) struct World {
     pub(crate) marked_absent: Vec<String>,
     /// Refusals for a reason that was not so.
     pub(crate) complaints: Vec<String>,
+    /// Since when a subscription is cancelled.
+    pub(crate) left: BTreeMap<String, DateTime<Utc>>,
+    /// Invoices that the merchant has ended.
+    pub(crate) ended: BTreeSet<String>,
+    /// Whether the provider was told to answer a request to pay in an odd way.
+    pub(crate) is_pay_upset: bool,
+    /// Whether a customer was to pay an invoice while it is charged.
+    pub(crate) is_paid_beside: bool,
+    /// Whether what others do at the provider is done by actions, which note it, and not by a race.
+    pub(crate) knows_who_charged: bool,
+    /// Charges of invoices that the provider or the customer made.
+    pub(crate) charged_by_others: BTreeSet<String>,
+    /// When a card that pays was saved for a customer last, if no other came after it.
+    pub(crate) good_cards: BTreeMap<String, DateTime<Utc>>,
     /// When the payment of a subscription first failed in its present course.
     pub(crate) failed_at: BTreeMap<String, DateTime<Utc>>,
     pub(crate) trace: Trace,
@@ -129,6 +149,7 @@ impl World {
         let mut world = Self {
             system: plan.system,
             is_quick: plan.is_quick,
+            is_unscripted: plan.script.as_ref().is_none_or(Vec::is_empty),
             mended_at: 0,
             bookings: Vec::new(),
             subscribers: Vec::new(),
@@ -138,6 +159,13 @@ impl World {
             pages: Vec::new(),
             marked_absent: Vec::new(),
             complaints: Vec::new(),
+            left: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            is_pay_upset: false,
+            is_paid_beside: false,
+            knows_who_charged: true,
+            charged_by_others: BTreeSet::new(),
+            good_cards: BTreeMap::new(),
             failed_at: BTreeMap::new(),
             trace: Trace::default(),
             calls: 0,
@@ -202,6 +230,7 @@ impl World {
             Action::RotateSecret => self.rotate_secret(),
             Action::Sweep { nth } => self.sweep(nth).await,
             Action::Poison => self.poison().await,
+            Action::BadRow => self.bad_row().await,
             _ => match self.system {
                 System::Booking => self.act_in_booking(action).await,
                 System::Dunning => self.act_in_dunning(action).await,
@@ -265,6 +294,7 @@ impl World {
         // what they begin.
         let sweeps_at = at + (until - at) * 4 / 5;
         cloud.set_rates_at_most(sweeps_at - at);
+        cloud.put_off_schedules("bdc-escalator", sweeps_at);
         cloud.advance_to(sweeps_at - TimeDelta::seconds(1)).await;
         self.note_calls();
         let known = self.points.len();
@@ -422,10 +452,31 @@ impl World {
         let sent = sqs
             .send_message()
             .queue_url(url)
-            .message_body("{half a mess")
+            .message_body(POISON)
             .send()
             .await;
         format!("{queue}: {}", sent.is_ok())
+    }
+
+    /// Puts a row that is no booking among those that are due, before all others.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a row that core would never write is what this is for"
+    )]
+    async fn bad_row(&self) -> String {
+        if self.system != System::Booking {
+            return "not in dunning".to_owned();
+        }
+        let text = |it: &str| AttributeValue::S(it.to_owned());
+        let put = self.fleet.cloud.dynamodb().put_item();
+        let put = put
+            .table_name("bdc-bookings")
+            .item("booking_id", text("bkg_unreadable"))
+            .item("state_shard", text("PENDING#0"))
+            .item("due_at", text("2026-01-01T00:00:00Z"))
+            .send()
+            .await;
+        format!("a bad row: {}", put.is_ok())
     }
 
     /// Runs the sweep of a function now.

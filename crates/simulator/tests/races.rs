@@ -141,6 +141,11 @@ fn a_deposit_that_comes_while_the_customer_cancels_is_accounted_for() {
 }
 
 #[test]
+fn a_button_that_is_pressed_twice_at_once_opens_one_page() {
+    holds_if_the_first_dies("the button of a payment page twice");
+}
+
+#[test]
 fn of_two_payments_at_once_one_goes_back() {
     holds_if_the_first_dies("two payments of one booking");
 }
@@ -375,5 +380,14 @@ fn an_order_that_is_marked_before_it_is_sent_is_found_when_the_relay_dies() {
         Defect::MarkedBeforeSent,
         "the outbox's stream and its sweep",
         &[1, 2],
+    );
+}
+
+#[test]
+fn a_page_with_a_key_per_try_is_found() {
+    finds(
+        Defect::SessionKeyPerTry,
+        "the button of a payment page twice",
+        &[],
     );
 }

@@ -1,55 +1,44 @@
-//! Planted defects that the simulator finds: each in the life of a seed that is known to show it, and by
-//! the promise that it breaks there. Without the defect the same life keeps every promise.
+//! Planted defects that the simulator finds: each in the life of a seed or in a race that is known to show
+//! it, and by the promise that it breaks there. Without the defect the same life keeps every promise, and
+//! so does every order of every race (`races.rs`).
 
 use paidonce_core::planted::Defect;
-use simulator::{Campaign, Kind, System};
+use simulator::{Campaign, Kind, Search, System};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Defect, system, seed, promise. `paidonce simulate --plant NAME --system SYSTEM` finds the seed.
+/// Defect, what finds it, promise: what `paidonce simulate --plant all` prints.
 const FOUND: &str = include_str!("found.txt");
 
-struct Found {
-    defect: Defect,
-    system: System,
-    seed: u64,
-    promise: &'static str,
+fn known() -> impl Iterator<Item = (Defect, &'static str, &'static str)> {
+    FOUND.lines().map(|line| {
+        let mut parts = line.split(" | ");
+        let mut next = || parts.next().expect("three parts in each line");
+        let defect = Defect::named(next()).expect("a defect's name");
+        (defect, next(), next())
+    })
 }
 
-fn found(line: &'static str) -> Found {
-    let mut words = line.splitn(4, ' ');
-    let mut next = || words.next().expect("four words and more in each line");
-    Found {
-        defect: Defect::named(next()).expect("a defect's name"),
-        system: System::named(next()).expect("a system's name"),
-        seed: next().parse().expect("a seed"),
-        promise: next(),
-    }
-}
-
-fn broken_in(found: &Found, defect: Option<Defect>) -> Option<&'static str> {
-    let campaign = Campaign {
-        from: found.seed,
+fn search() -> Search {
+    Search::new(Campaign {
+        from: 0,
         seeds: 1,
         steps: 6,
-        systems: vec![found.system],
+        systems: System::ALL.to_vec(),
         kinds: Kind::ALL.to_vec(),
         threads: 1,
-        defect,
-    };
-    let tally = campaign.run(&|_, _| {});
-    let life = tally.failed.first()?;
-    life.violation.as_ref().map(|violation| violation.promise)
+        defect: None,
+    })
 }
 
 #[test]
 fn a_planted_defect_breaks_its_promise_and_without_it_none_is_broken() {
-    let known: Vec<Found> = FOUND.lines().map(found).collect();
-    assert!(known.len() >= 10);
-    for it in &known {
-        let name = it.defect.name();
-        assert_eq!(broken_in(it, Some(it.defect)), Some(it.promise), "{name}");
-        assert_eq!(broken_in(it, None), None, "{name}, not planted");
+    let search = search();
+    for (defect, by, promise) in known() {
+        let name = defect.name();
+        let (broken, is_well) = search.again(by, defect).expect("a life or a race");
+        assert_eq!(broken, Some(promise), "{name} in {by}");
+        assert!(is_well, "{by} breaks a promise without {name}");
     }
 }

@@ -381,7 +381,6 @@ fn resume(
     spend_plan(&mut to);
     to.attempt_no = Some(attempt.n);
     let is_young = now - attempt.claimed_at < KEY_VALID_FOR && attempt.looks < RESENDS_MAX;
-    let is_young = is_young || planted::is(Defect::ChargeResentLate);
     if is_young && may_ask_again(&to.after, &attempt, sight, now) {
         let again = Attempt {
             lease_until: now + LEASE,

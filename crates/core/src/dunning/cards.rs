@@ -23,13 +23,15 @@ pub(super) fn reported(
         let block = debt.block.as_ref();
         block.is_some_and(|block| block.payment_method.as_ref() == given)
     });
-    if !renewed && (is_charged || has_failed) {
-        return Err(Rejection::Already);
-    }
     let was_tried = row
         .open_debts()
         .iter()
         .any(|(_, debt)| debt.failed_with.as_ref() == given);
+    // A card that was declined is no news, also where our own setting of it on the subscription comes back
+    // as an event.
+    if !renewed && (is_charged || has_failed || was_tried) {
+        return Err(Rejection::Already);
+    }
     // The customer did not choose it for this subscription: it may be there for another.
     if renewed && !(is_charged || has_failed || was_tried) {
         return Err(Rejection::Nothing);
@@ -129,6 +131,24 @@ mod tests {
         debt.failed_with = Some("pm_1".to_owned());
         let to = decide(&row, renewal("pm_1"), NOW).unwrap();
         assert_eq!(to.after.new_card.as_deref(), Some("pm_1"));
+    }
+
+    #[test]
+    fn a_card_that_was_declined_is_no_news_when_it_is_reported_again() {
+        let mut row = blocked("pm_1");
+        let debt = row.invoices.get_mut("in_1").unwrap();
+        debt.block = None;
+        debt.failed_with = Some("pm_1".to_owned());
+        let report = |payment_method: &str| Command::ReportCard {
+            payment_method: payment_method.to_owned(),
+            renewed: false,
+        };
+        assert_eq!(
+            decide(&row, report("pm_1"), NOW).err(),
+            Some(Rejection::Already)
+        );
+        let to = decide(&row, report("pm_2"), NOW).unwrap();
+        assert_eq!(to.after.new_card.as_deref(), Some("pm_2"));
     }
 
     #[test]

@@ -63,9 +63,6 @@ defects! {
     ContentionIsRefusal "contention-is-refusal" ["G03"]
         "a transaction that was cancelled for contention counts as one whose condition did not hold",
         "nobody is told that a slot is taken, or an event known, because two wrote at once";
-    TtlRowTrusted "ttl-row-trusted" ["G09"]
-        "a row past its time to live counts for as long as it is there",
-        "a limit to unpaid holds and a key end at their time, however late their row is deleted";
 
     // The outbox and its relay.
     FailedEntriesIgnored "failed-entries-ignored" ["G05"]
@@ -171,9 +168,6 @@ defects! {
     RemindedAgain "reminded-again" []
         "a booking that is moved to an earlier time is reminded a second time",
         "a booking is reminded once";
-    BadRecordFailsBatch "bad-record-fails-batch" ["G05"]
-        "a batch with a message that can't be read is given back whole",
-        "one bad message stops none beside it";
 
     // A failed invoice is charged.
     ChargeKeyPerTry "charge-key-per-try" ["D13"]
@@ -185,9 +179,6 @@ defects! {
     ChargeTimeoutDeclined "charge-timeout-declined" ["D14"]
         "a charge without an answer counts as declined",
         "who paid is not told that the charge failed, and keeps access";
-    ChargeResentLate "charge-resent-late" ["D12"]
-        "a charge without an answer is asked for again under its key for ever",
-        "a claim charges the card once, also after the provider forgot the key";
     StaleFiringCharges "stale-firing-charges" ["F07"]
         "a schedule of an older plan carries out the plan that stands, at once",
         "a card is charged on the dates of the calendar alone";

@@ -56,6 +56,18 @@ fn a_thread_has_the_defect_that_was_planted_and_no_other_thread_has() {
     assert!(Defect::ALL.iter().all(|defect| !is(*defect)));
 }
 
+#[cfg(all(feature = "plants", debug_assertions))]
+#[test]
+fn a_place_that_a_thread_came_to_is_known_until_it_is_asked_for() {
+    take_reached();
+    assert!(!is(Defect::StopIgnored));
+    let reached = take_reached();
+    for defect in Defect::ALL {
+        assert_eq!(reached.has(*defect), *defect == Defect::StopIgnored);
+    }
+    assert_eq!(take_reached(), Reached::default());
+}
+
 #[test]
 fn a_defect_has_one_name_and_is_found_by_it() {
     let names: BTreeSet<&str> = Defect::ALL.iter().map(|it| it.name()).collect();

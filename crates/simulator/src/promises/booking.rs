@@ -8,7 +8,7 @@ use paidonce_core::booking::Booking;
 use paidonce_core::step::Row;
 use serde_json::Value;
 
-use super::{Broken, Memory, require};
+use super::{Broken, Memory, paid, require};
 use crate::world::{STAFF_REFUND, World, members, text};
 
 const ENDS: [&str; 4] = ["APPLIED", "FORFEITED", "CANCELLED", "RELEASED"];
@@ -30,6 +30,7 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     a_forfeit_has_a_mark(&bookings, world)?;
     an_order_moves_money_once(&ledger)?;
     told_once(&bookings, world)?;
+    paid::keep_their_slot(&mut memory.paid, world, &bookings, &ledger)?;
     hear_stop(memory, world);
     Ok(())
 }
@@ -291,7 +292,9 @@ fn hear_stop(memory: &mut Memory, world: &World) {
 
 /// What holds when nothing is under way any more.
 pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
-    let bookings = world.rows("bdc-bookings");
+    let mut bookings = world.rows("bdc-bookings");
+    // A row that was put there and is no booking has no history.
+    bookings.retain(|it| it["state"].is_string());
     let cases = world.rows("bdc-cases");
     let ledger = world.fleet.sandbox.ledger();
     for booking in &bookings {
@@ -299,6 +302,7 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
         the_history_tells_it(world, booking)?;
     }
     no_false_alarm(&ledger, &cases)?;
+    paid::in_time_are_confirmed(&bookings, &ledger)?;
     for charge in members(&ledger["charges"]) {
         money_is_accounted_for(charge, &ledger, &bookings, &cases)?;
     }

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use local_cloud::Message;
 use serde_json::Value;
 
-use super::{Broken, Memory, require};
+use super::{Broken, Memory, charges, require};
 use crate::world::{World, members, text};
 
 /// What holds after every action.
@@ -19,6 +19,9 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let open = rows.filter_map(|row| row["attempt"]["invoice_id"].as_str().map(str::to_owned));
     memory.asked.extend(open);
     access_is_not_cut_early(world)?;
+    if world.knows_who_charged {
+        charges::are_in_place(&mut memory.charges, world, &ledger)?;
+    }
     for invoice in members(&ledger["invoices"]) {
         let taken = members(&invoice["successful_charges"]).count();
         require(taken <= 1, "an invoice is taken once", || {
@@ -40,6 +43,10 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     let rows = world.rows("dunr-dunning");
     no_more_receipts_than_charges(world, &ledger)?;
+    if world.knows_who_charged {
+        charges::are_claimed(world, &rows, &ledger)?;
+        charges::new_cards_are_tried(world, &ledger)?;
+    }
     no_schedule_outlives_its_plan(world, &rows)?;
     for row in &rows {
         nothing_is_forgotten(row, world.now())?;
@@ -160,13 +167,23 @@ fn nobody_asks_for_what_is_over(memory: &mut Memory, world: &World) -> Result<()
     Ok(())
 }
 
-/// Access is paused by an operator, or once the calendar's dates are used up: not within a day.
+/// The gaps of the built-in policy are ten business days.
+const COURSE_DAYS: i64 = 10;
+
+/// Access is paused by an operator, or once the calendar's dates are used up: not within the business days
+/// between them.
 fn access_is_not_cut_early(world: &World) -> Result<(), Broken> {
+    // The next business day may be no more than a night away.
+    let least = if world.is_quick {
+        TimeDelta::hours(12)
+    } else {
+        TimeDelta::days(COURSE_DAYS)
+    };
     for row in world.rows("dunr-dunning") {
         let id = text(&row, "subscription_id");
         let decided = world.decided_by_operators.iter().any(|other| other == id);
         let failed_at = world.failed_at.get(id);
-        let early = failed_at.is_some_and(|at| world.now() - *at < TimeDelta::days(1));
+        let early = failed_at.is_some_and(|at| world.now() - *at < least);
         let cut = text(&row, "access") == "paused" && early && !decided;
         require(!cut, "access stays until every date is used up", || {
             format!("{id} is paused, and its payment failed at {failed_at:?}")
@@ -183,6 +200,7 @@ pub(super) fn open_charges(world: &World) -> Vec<String> {
 }
 
 pub(super) fn known_in_time(before: &[String], world: &World) -> Result<(), Broken> {
+    no_schedule_outlives_its_plan(world, &world.rows("dunr-dunning"))?;
     let now = open_charges(world);
     let still = before.iter().find(|key| now.contains(key));
     require(still.is_none(), "a charge is known in time", || {
@@ -258,7 +276,7 @@ fn debts_are_as_the_provider_says(row: &Value, ledger: &Value) -> Result<(), Bro
     Ok(())
 }
 
-fn subscription_of(invoice: &Value) -> &str {
+pub(super) fn subscription_of(invoice: &Value) -> &str {
     text(&invoice["parent"]["subscription_details"], "subscription")
 }
 

@@ -1,7 +1,7 @@
 //! Races for the money of one payment.
 
 use local_cloud::Call;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::booking::{PAID, book, by_staff, no_more_than};
 use super::errand::Errand;
@@ -10,7 +10,7 @@ use super::texts::order;
 use super::{Contest, Race, Raced};
 use crate::action::{Action, Card, System};
 use crate::promises::{Broken, require};
-use crate::world::{World, members, text};
+use crate::world::{World, members, request, text};
 
 pub(super) static RACES: &[Race] = &[
     Race {
@@ -24,6 +24,12 @@ pub(super) static RACES: &[Race] = &[
         system: System::Booking,
         prepare: |world| Box::pin(cancelled_while_paid(world, "customer")),
         promise: |world, _| no_more_than(world, "cancelled", 1),
+    },
+    Race {
+        name: "the button of a payment page twice",
+        system: System::Booking,
+        prepare: |world| Box::pin(pressed_twice(world)),
+        promise: |world, _| one_page_is_open(world),
     },
     Race {
         name: "two payments of one booking",
@@ -75,6 +81,35 @@ async fn cancelled_while_paid(world: &mut World, by: &str) -> Option<Contest> {
     Some(Contest {
         first: vec![Errand::Hear(PAID)],
         second: vec![by_staff(world, &id, "cancel", &json!({"by": by}))],
+    })
+}
+
+async fn pressed_twice(world: &mut World) -> Option<Contest> {
+    book(world, 1, 0, 1).await?;
+    let base = world.fleet.url("bdc-cashier");
+    let path = world
+        .bookings
+        .last()?
+        .pay_url
+        .strip_prefix(&base)?
+        .to_owned();
+    let press = || {
+        let asked = ("POST", format!("/{path}"));
+        let asked = request((asked.0, &asked.1), &[], &Value::Null);
+        vec![Errand::Ask("bdc-cashier", Box::new(asked))]
+    };
+    Some(Contest {
+        first: press(),
+        second: press(),
+    })
+}
+
+fn one_page_is_open(world: &World) -> Result<(), Broken> {
+    let ledger = world.fleet.sandbox.ledger();
+    let open = members(&ledger["sessions"]).filter(|it| text(it, "status") == "open");
+    let open = open.count();
+    require(open <= 1, "one page at a time", || {
+        format!("a booking can be paid on {open} pages")
     })
 }
 

@@ -275,12 +275,9 @@ impl World {
                 (nth, "refund", json!({"reason": "goodwill"}))
             }
             Action::StaffRefund { nth, part: true } => {
-                let amount = format!("{}.{:02}", STAFF_REFUND / 100, STAFF_REFUND % 100);
-                (
-                    nth,
-                    "refund",
-                    json!({"reason": "goodwill", "amount": amount}),
-                )
+                let amount = json!({"amount": STAFF_REFUND, "currency": "GBP"});
+                let order = json!({"reason": "goodwill", "amount": amount});
+                (nth, "refund", order)
             }
             Action::Waive { nth } => (nth, "waive", json!({"reason": "a regular"})),
             _ => return "not in booking".to_owned(),

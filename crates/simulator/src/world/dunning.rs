@@ -5,11 +5,13 @@
     reason = "an action belongs to one part of the world: the others pass it on"
 )]
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
 use local_cloud::MailFate;
 use serde_json::{Value, json};
 
-use super::{Answer, World, nth_of, text};
+use super::{Answer, World, members, nth_of, text};
 use crate::action::Action;
 
 /// How long the longest course takes: its business days and banks' holidays, the looks after a charge
@@ -90,22 +92,48 @@ impl World {
                     "customer"
                 };
                 let body = json!({"card": nth_of(&CARDS, card), "where": place});
+                let now = self.now();
+                let who = nth_of(&self.subscribers, nth).map(|who| who.customer_id.clone());
+                let pays = card % 4 < 2;
+                match who.filter(|_| pays) {
+                    Some(who) => self.good_cards.insert(who, now),
+                    None => nth_of(&self.subscribers, nth)
+                        .and_then(|who| self.good_cards.remove(&who.customer_id)),
+                };
                 self.of_subscriber(nth, |who| {
                     self.control(&format!("customers/{}/card", who.customer_id), &body)
                 })
             }
-            Action::LeaveCustomer { nth } => self.of_subscriber(nth, |who| {
-                let path = format!("subscriptions/{}/cancel", who.subscription_id);
-                self.control(&path, &json!({}))
-            }),
+            Action::LeaveCustomer { nth } => {
+                let now = self.now();
+                if let Some(who) = nth_of(&self.subscribers, nth) {
+                    self.left.entry(who.subscription_id.clone()).or_insert(now);
+                }
+                self.of_subscriber(nth, |who| {
+                    let path = format!("subscriptions/{}/cancel", who.subscription_id);
+                    self.control(&path, &json!({}))
+                })
+            }
             Action::NextPay { how } => {
-                self.control("next-pay", &json!({"outcome": nth_of(&ODD_ANSWERS, how)}))
+                self.is_pay_upset = true;
+                let outcome = nth_of(&ODD_ANSWERS, how).copied();
+                self.is_paid_beside |= outcome == Some("paid_by_customer");
+                self.control("next-pay", &json!({ "outcome": outcome }))
             }
             Action::OpenCardLink { nth, press } => self.open_card_link(nth, press).await,
             Action::OrderAccess { nth, order } => self.order_access(nth, order).await,
             Action::MailFate { nth, complaint } => self.decide_mail(nth, complaint),
             Action::Schedule { nth, how } => self.upset_schedule(nth, how),
-            _ => self.act_on_invoice(action),
+            _ => {
+                if let Action::EndInvoice { nth, .. } = action {
+                    let ended = nth_of(&self.invoices, nth).cloned();
+                    self.ended.extend(ended);
+                }
+                let before = self.charges();
+                let outcome = self.act_on_invoice(action);
+                self.charged_by_others.extend(&self.charges() - &before);
+                outcome
+            }
         }
     }
 
@@ -119,7 +147,9 @@ impl World {
         };
         let how = json!({"decline": nth_of(&DECLINES, decline), "times": times});
         let path = format!("subscriptions/{}/fail-renewal", who.subscription_id);
+        let before = self.charges();
         let status = self.control(&path, &how);
+        self.charged_by_others.extend(&self.charges() - &before);
         let invoice = self.latest_invoice(&who);
         if let Some(id) = invoice.clone().filter(|id| !self.invoices.contains(id)) {
             self.invoices.push(id);
@@ -127,6 +157,12 @@ impl World {
         let now = self.now();
         self.failed_at.entry(who.subscription_id).or_insert(now);
         format!("{status} {}", invoice.unwrap_or_default())
+    }
+
+    fn charges(&self) -> BTreeSet<String> {
+        let ledger = self.fleet.sandbox.ledger();
+        let all = members(&ledger["charges"]);
+        all.map(|it| text(it, "id").to_owned()).collect()
     }
 
     fn latest_invoice(&self, who: &Subscriber) -> Option<String> {

@@ -25,7 +25,6 @@ use paidonce_core::booking::Booking;
 use paidonce_core::booking_step::{MessageJob, Tables};
 use paidonce_core::link::{LinkKey, Purpose};
 use paidonce_core::outbox::Envelope;
-use paidonce_core::planted::{self, Defect};
 use paidonce_core::step::read;
 use paidonce_core::venue::{BUILT_IN, Venue};
 use serde_json::Value;
@@ -96,12 +95,6 @@ impl Function for Composer {
     }
 
     async fn handle(&self, event: Value, now: DateTime<Utc>) -> Result<Value, Failure> {
-        if planted::is(Defect::BadRecordFailsBatch) {
-            for record in event["Records"].as_array().into_iter().flatten() {
-                let body = serde_json::from_str(record["body"].as_str().unwrap_or_default())?;
-                Envelope::read::<MessageJob>(body)?;
-            }
-        }
         each_record(event, |body| async move {
             let (event_id, order) = Envelope::read(body)?;
             let job = Job { event_id, order };
