@@ -224,7 +224,7 @@ pub(super) fn new_cards_are_tried(world: &World, ledger: &Value) -> Result<(), B
             let own: Vec<&Charge<'_>> = all.iter().filter(|it| it.invoice == id).collect();
             let ours = |it: &&&Charge<'_>| it.is_ours && it.at < *saved;
             // One of ours came before, so the fleet knew of the debt.
-            let Some(before) = own.iter().filter(ours).last() else {
+            let Some(before) = own.iter().rfind(ours) else {
                 continue;
             };
             let until = *saved + NEW_CARD_WITHIN;

@@ -81,7 +81,7 @@ pub(super) fn in_time_are_confirmed(bookings: &[Value], ledger: &Value) -> Resul
             let is_whole = charge["amount_captured"] == booking["deposit"]["amount"];
             let mut refunds = members(&ledger["refunds"]);
             let ours = refunds.find(|it| {
-                it["payment_intent"] == payment && text(&it["metadata"], "refund_key") != ""
+                it["payment_intent"] == payment && !text(&it["metadata"], "refund_key").is_empty()
             });
             let back = ours.and_then(|it| seconds(&it["created"]));
             let in_time = seconds(&charge["created"]).is_some_and(|at| at <= deadline);
