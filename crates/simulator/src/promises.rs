@@ -61,8 +61,9 @@ pub(crate) struct Memory {
 /// A promise and what is wrong with it.
 pub(crate) type Broken = (&'static str, String);
 
-/// Receipts of two invoices may read alike, and so may two moves to the same time: they are counted.
-const MAY_READ_ALIKE: [&str; 2] = ["receipt", "rescheduled"];
+/// Receipts of two invoices may read alike, and so may two moves to the same time (they are counted), and what is
+/// said of two payments too many.
+const MAY_READ_ALIKE: [&str; 3] = ["receipt", "rescheduled", "second_refund"];
 
 impl Memory {
     /// Checks what must hold at any time.
