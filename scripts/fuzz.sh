@@ -6,6 +6,7 @@
 #
 # What it learns stays in target/fuzz/<target>/corpus, what it finds in target/fuzz/<target>/found.
 # A find belongs into crates/fuzz/corpus/<target>, where every test run goes over it, with its fix.
+# FUZZ_SEED decides what is tried first, so that a smoke tries much the same each time.
 # Needs a C++ compiler beside what everything needs; no nightly toolchain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,7 +68,7 @@ if [[ $# -eq 0 ]]; then
 fi
 # Each on a core of its own, if there are several.
 one() {
-    if run "$1" "$seconds" -dict=crates/fuzz/dictionary; then
+    if run "$1" "$seconds" -seed="${FUZZ_SEED:-0}" -dict=crates/fuzz/dictionary; then
         report "$1" "no crash"
     else
         report "$1" "CRASHED: target/fuzz/$1/log"
