@@ -87,7 +87,6 @@ async fn nothing_more_happens_in_the_months_after_it_was_paid() {
     );
     town.settle().await;
     let mails = customers_mails(&town).len();
-    town.fleet.cloud.set_rates_at_most(TimeDelta::hours(12));
     town.advance(TimeDelta::days(60)).await;
     assert_eq!(town.dunning(&who)["status"], "recovered");
     assert_eq!(customers_mails(&town).len(), mails);
@@ -104,7 +103,6 @@ async fn who_never_pays_is_reminded_for_a_while_and_then_left_alone_but_never_ca
     let (town, who) = with_subscriber().await;
     town.fail_renewal(&who, "insufficient_funds");
     until_paused(&town, &who).await;
-    town.fleet.cloud.set_rates_at_most(TimeDelta::hours(12));
     town.advance(TimeDelta::days(100)).await;
     let row = town.dunning(&who);
     assert_eq!(

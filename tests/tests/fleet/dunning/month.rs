@@ -167,7 +167,6 @@ impl Month {
         cloud.set_disorder(None);
         self.town.control("webhooks", &json!({"rules": []}));
         self.may("next-pay", &json!({"outcome": null}));
-        cloud.set_rates_at_most(TimeDelta::hours(12));
         self.town.advance(TimeDelta::days(16)).await;
     }
 
