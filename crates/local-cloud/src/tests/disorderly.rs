@@ -147,3 +147,47 @@ async fn the_same_seed_is_the_same_disorder() {
     assert!(first.1.len() > 5, "{:?}", first.1);
     assert_eq!(run().await, first);
 }
+
+fn next_minutes(cloud: &LocalCloud) -> Vec<i64> {
+    let planned = cloud.schedules().into_iter();
+    let rates = planned.filter(|it| it.expression.starts_with("rate("));
+    let now = cloud.clock().now();
+    rates
+        .filter_map(|it| Some((it.next_at? - now).num_minutes()))
+        .collect()
+}
+
+#[tokio::test]
+async fn rates_that_fire_more_rarely_do_so_at_once_and_come_back_to_their_own_pace() {
+    let cloud = cloud();
+    let own = next_minutes(&cloud);
+    assert!(!own.is_empty());
+    cloud.set_rates_at_most(Duration::days(1));
+    assert!(next_minutes(&cloud).iter().all(|it| *it == 1_440));
+    cloud.set_rates_at_most(Duration::zero());
+    assert_eq!(next_minutes(&cloud), own);
+}
+
+#[tokio::test]
+async fn the_schedules_of_one_function_can_be_put_off() {
+    let cloud = cloud();
+    let planned = cloud.schedules();
+    let until = cloud.clock().now() + Duration::days(3);
+    cloud.put_off_schedules("nobody", until);
+    assert_eq!(cloud.schedules(), planned);
+    let function = planned[0].target.rsplit(':').next().unwrap();
+    cloud.put_off_schedules(function, until);
+    assert_eq!(
+        cloud.schedules()[0].next_at,
+        Some(until + Duration::minutes(5))
+    );
+}
+
+#[tokio::test]
+async fn a_row_is_seen_as_soon_as_it_is_written() {
+    let cloud = cloud();
+    for count in 0..3 {
+        assert_eq!(cloud.table("rows").unwrap().len(), count);
+        put(&cloud, &format!("row-{count}")).await;
+    }
+}
