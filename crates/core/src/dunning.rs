@@ -56,7 +56,7 @@ pub use names::{attempt_key, schedule_name};
 pub use row::{
     Access, AccessBy, Attempt, DUE_SHARDS, Dunning, Link, OVERDUE_AFTER, Plan, Purpose, due_shard,
 };
-pub use sight::{CardSeen, FailureSeen, InvoiceStatus, Sight};
+pub use sight::{CardFailure, CardSeen, FailureSeen, InvoiceStatus, Sight};
 pub use step::{
     Carried, DunningOrder, DunningTables, LogRow, MONTH_SHARDS, PlanJob, SchedulerJob, TidyJob,
     create_step, dunning_step, idle_firing_step, month_shard,

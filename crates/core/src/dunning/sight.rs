@@ -45,6 +45,9 @@ pub struct Sight {
     pub is_processing: bool,
     /// What would be charged.
     pub card: Option<CardSeen>,
+    /// Why the latest charge of that card failed, if it did, whoever made it: `failure` may be about
+    /// another card.
+    pub card_failure: Option<CardFailure>,
     /// What was charged to that card lately, by anybody; absent if that could not be told whole.
     pub charges: Option<Vec<PastCharge>>,
 }
@@ -60,6 +63,13 @@ pub struct FailureSeen {
     pub fingerprint: Option<String>,
     /// The bank waits for its customer.
     pub needs_action: bool,
+}
+
+/// A charge of a card that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardFailure {
+    pub at: DateTime<Utc>,
+    pub seen: FailureSeen,
 }
 
 /// A payment method.
@@ -266,8 +276,37 @@ pub(super) fn absorb(to: &mut Transition, invoice_id: &str, sight: &Sight, now: 
             debt.not_before = not_before;
         }
     }
+    by_card(to, invoice_id, sight, now);
     by_hand(to, invoice_id, sight);
     barred(to, invoice_id, sight);
+}
+
+/// The card that would be charged is judged by its own latest charge: the failure that the invoice shows
+/// is of another one where the customer has tried theirs since.
+fn by_card(to: &mut Transition, invoice_id: &str, sight: &Sight, now: DateTime<Utc>) {
+    let (Some(card), Some(failed)) = (&sight.card, &sight.card_failure) else {
+        return;
+    };
+    // The customer says that it is good now.
+    if to.after.new_card.as_ref() == Some(&card.payment_method) {
+        return;
+    }
+    let verdict = failed.seen.verdict();
+    if verdict.for_ever
+        && let Some(fingerprint) = &card.fingerprint
+    {
+        to.after.bar_card(fingerprint, now);
+    }
+    let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
+        return;
+    };
+    if debt.judged_charge == failed.seen.charge {
+        return;
+    }
+    debt.verdict = Some(told(&verdict));
+    debt.block = stands_in_the_way(&verdict, false, Some(&card.payment_method));
+    let rests_until = verdict.wait.map(|wait| failed.at + wait);
+    debt.not_before = debt.not_before.max(rests_until);
 }
 
 /// The card would be charged by another payment method, but its network forbids the card itself.
@@ -338,27 +377,38 @@ pub(super) fn judge(
     debt.judged_charge = failure.charge.clone().or(debt.judged_charge.take());
     debt.verdict = Some(told(&verdict));
     debt.failed_with.clone_from(&failure.payment_method);
-    debt.block = match (verdict.class, failure.needs_action) {
+    let failed_with = failure.payment_method.as_ref();
+    debt.block = match is_old_news {
         // The failure is of a card that the customer has replaced.
-        _ if is_old_news => None,
-        (_, true) => Some(Block {
-            class: Class::Action,
-            wording: Wording::Approve,
-            payment_method: failure.payment_method.clone(),
-        }),
-        (Class::Hard, false) if planted::is(Defect::HardDeclineRetried) => None,
-        (Class::Hard | Class::Action | Class::NoAutoRetry, false) => Some(Block {
-            class: verdict.class,
-            wording: verdict.wording,
-            payment_method: failure.payment_method.clone(),
-        }),
-        (Class::Soft | Class::LookFirst, false) => None,
+        true => None,
+        false => stands_in_the_way(&verdict, failure.needs_action, failed_with),
     };
     let wait = verdict.wait.filter(|_| !is_old_news);
     debt.not_before = wait.map(|wait| now + wait);
     if verdict.wording == Wording::Person {
         to.open_case(CaseReason::Fraud, Some(invoice_id), now);
     }
+}
+
+/// What a verdict about a payment method puts in the way of charging it.
+fn stands_in_the_way(
+    verdict: &Verdict,
+    needs_action: bool,
+    payment_method: Option<&String>,
+) -> Option<Block> {
+    let (class, wording) = match (verdict.class, needs_action) {
+        (_, true) => (Class::Action, Wording::Approve),
+        (Class::Hard, false) if planted::is(Defect::HardDeclineRetried) => return None,
+        (class @ (Class::Hard | Class::Action | Class::NoAutoRetry), false) => {
+            (class, verdict.wording)
+        }
+        (Class::Soft | Class::LookFirst, false) => return None,
+    };
+    Some(Block {
+        class,
+        wording,
+        payment_method: payment_method.cloned(),
+    })
 }
 
 /// The rule and its edition, for the history.

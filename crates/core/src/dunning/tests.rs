@@ -105,6 +105,7 @@ fn sight(status: InvoiceStatus, decline_code: &str) -> Box<Sight> {
             country: Some("GB".to_owned()),
             kind: "card".to_owned(),
         }),
+        card_failure: None,
         charges: Some(Vec::new()),
     })
 }
@@ -150,6 +151,12 @@ fn planned() -> Dunning {
 
 fn planned_at(row: &Dunning) -> DateTime<Utc> {
     row.plan.as_ref().map(|plan| plan.at).unwrap()
+}
+
+/// The schedule of the plan fires.
+fn fired(row: &Dunning, sight: Box<Sight>, now: DateTime<Utc>) -> Transition {
+    let n = row.plan.as_ref().unwrap().n;
+    decide(row, Command::Fire { n, sight }, now).unwrap()
 }
 
 fn in_flight() -> Dunning {

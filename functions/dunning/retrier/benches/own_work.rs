@@ -170,6 +170,7 @@ fn sight(charges: i64) -> Sight {
             country: Some("GB".to_owned()),
             kind: "card".to_owned(),
         }),
+        card_failure: None,
         charges: Some((0..charges).map(past).collect()),
     }
 }

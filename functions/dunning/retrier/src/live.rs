@@ -1,9 +1,11 @@
 //! The provider's objects as the decisions see them. Nothing is asked here.
 
+use std::cmp::Reverse;
+
 use chrono::{DateTime, Utc};
 use paidonce_core::dunning::budget::PastCharge;
 use paidonce_core::dunning::declines::Decline;
-use paidonce_core::dunning::{CardSeen, FailureSeen, InvoiceStatus, Sight};
+use paidonce_core::dunning::{CardFailure, CardSeen, FailureSeen, InvoiceStatus, Sight};
 use paidonce_core::money::Money;
 use provider::{
     Card, Charge, ChargeStatus, Charges, CollectionMethod, Intent, IntentStatus, Invoice,
@@ -36,6 +38,7 @@ pub fn sight_of(invoice: &Invoice) -> Sight {
         is_processing: invoice.has_more_payments || intents().any(is_under_way),
         subscription_ended: false,
         card: None,
+        card_failure: None,
         charges: None,
     }
 }
@@ -55,6 +58,7 @@ pub fn deleted(amount: Money) -> Sight {
         is_processing: false,
         subscription_ended: false,
         card: None,
+        card_failure: None,
         charges: None,
     }
 }
@@ -74,6 +78,22 @@ pub fn card_of(method: &PaymentMethod) -> CardSeen {
 pub fn past_charges(charges: &Charges) -> Option<Vec<PastCharge>> {
     let past = charges.charges.iter().filter_map(past_charge).collect();
     charges.complete.then_some(past)
+}
+
+/// Why the latest charge of a card failed, if it did. The same card may have been given more than once.
+pub fn card_failure(charges: &Charges, card: &CardSeen) -> Option<CardFailure> {
+    let of_card = |charge: &&Charge| {
+        let fingerprint = charge.card.as_ref().and_then(|it| it.fingerprint.as_ref());
+        charge.payment_method.as_ref() == Some(&card.payment_method)
+            || (fingerprint.is_some() && fingerprint == card.fingerprint.as_ref())
+    };
+    // They are listed latest first, and stamped in whole seconds.
+    let of_card = charges.charges.iter().filter(of_card);
+    let latest = of_card.min_by_key(|charge| Reverse(charge.created))?;
+    (latest.status == ChargeStatus::Failed).then(|| CardFailure {
+        at: latest.created,
+        seen: failure_seen(&failure_of_charge(latest), false),
+    })
 }
 
 /// Keeps the words of a failure apart, as the rules read them.
@@ -144,6 +164,22 @@ fn failure_of(intent: &Intent) -> Option<FailureSeen> {
     let seen = failure_seen(&failure, needs_action);
     let charge = seen.charge.or_else(|| intent.latest_charge.clone());
     Some(FailureSeen { charge, ..seen })
+}
+
+/// What a failed charge says of itself, as the error of its payment would.
+fn failure_of_charge(charge: &Charge) -> PaymentFailure {
+    let outcome = charge.outcome.clone().unwrap_or_default();
+    PaymentFailure {
+        code: charge.failure_code.clone(),
+        decline_code: outcome.reason,
+        advice_code: outcome.advice_code,
+        network_decline_code: outcome.network_decline_code,
+        network_advice_code: outcome.network_advice_code,
+        payment_method: charge.payment_method.clone(),
+        card: charge.card.clone(),
+        charge: Some(charge.id.clone()),
+        ..PaymentFailure::default()
+    }
 }
 
 /// A card of two networks is counted on that of its brand until one of them took it.

@@ -5,14 +5,13 @@ use std::future::Future;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use lambda_kit::Failure;
-use paidonce_core::dunning::budget::PastCharge;
 use paidonce_core::dunning::{CardSeen, Dunning, Errand, InvoiceStatus, Sight};
 use paidonce_core::money::Money;
 use paidonce_core::planted::{self, Defect};
-use provider::{Answer, PaymentMethod, Secret, Subscription, SubscriptionStatus};
+use provider::{Answer, Charges, PaymentMethod, Secret, Subscription, SubscriptionStatus};
 
 use crate::Retrier;
-use crate::live::{card_of, deleted, past_charges, sight_of};
+use crate::live::{card_failure, card_of, deleted, past_charges, sight_of};
 
 /// The longest stretch over which a network counts declines.
 const CHARGES_SINCE: TimeDelta = TimeDelta::days(30);
@@ -99,8 +98,11 @@ impl Retrier {
                 self.charges_of(&subscription.customer, now)
             );
             // One of an older kind can be charged, but not looked at.
-            sight.card = Some(method?.as_ref().map_or_else(|| unseen(charged), card_of));
-            sight.charges = charges?;
+            let card = method?.as_ref().map_or_else(|| unseen(charged), card_of);
+            let charges = charges?;
+            sight.card_failure = card_failure(&charges, &card);
+            sight.charges = past_charges(&charges);
+            sight.card = Some(card);
         }
         Ok(Seen::Invoice(Box::new(sight)))
     }
@@ -144,11 +146,7 @@ impl Retrier {
         known("the payment method", self.ask(now, call).await?)
     }
 
-    async fn charges_of(
-        &self,
-        customer: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Option<Vec<PastCharge>>, Failure> {
+    async fn charges_of(&self, customer: &str, now: DateTime<Utc>) -> Result<Charges, Failure> {
         let since = now - CHARGES_SINCE;
         let call = |key| async move {
             self.provider
@@ -156,8 +154,7 @@ impl Retrier {
                 .await
         };
         let charges = known("the charges", self.ask(now, call).await?)?;
-        let charges = charges.ok_or("the provider does not know the customer")?;
-        Ok(past_charges(&charges))
+        Ok(charges.ok_or("the provider does not know the customer")?)
     }
 
     /// Calls the provider; a second time with the secret read anew if the key is not let in.

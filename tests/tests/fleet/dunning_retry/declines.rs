@@ -208,3 +208,23 @@ async fn b48_a_card_from_india_is_not_charged_by_itself() {
         story.mails()
     );
 }
+
+#[tokio::test]
+async fn bug_f05_a_lost_card_is_not_charged_because_the_customer_tried_another_since() {
+    let story = Story::always("lost_card").await;
+    let pay = format!("/_sandbox/invoices/{}/pay", story.invoice);
+    let empty = json!({"card": "4000000000009995"});
+    assert_eq!(story.town.provider("POST", &pay, &empty).0, 402);
+    story.town.settle().await;
+    story.fires().await;
+    assert_eq!((story.charges(), asked(&story)), ((0, 2), 0));
+    let block = story.debt()["block"].clone();
+    assert_eq!(block["payment_method"], story.who.payment_method.as_str());
+    to_the_end(&story).await;
+    assert_eq!(asked(&story), 0);
+    assert!(
+        story.mails().contains(&"new_card".to_owned()),
+        "{:?}",
+        story.mails()
+    );
+}

@@ -4,11 +4,6 @@ use super::*;
 use crate::dunning::attempt::LEASE;
 
 /// What a charge or a look of the plan comes to, fired at `now`.
-fn fired(row: &Dunning, sight: Box<Sight>, now: DateTime<Utc>) -> Transition {
-    let n = row.plan.as_ref().unwrap().n;
-    decide(row, Command::Fire { n, sight }, now).unwrap()
-}
-
 /// The charge of the first date is open: asked for twice, and no answer.
 fn asked_twice() -> Dunning {
     let mut row = in_flight();

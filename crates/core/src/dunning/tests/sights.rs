@@ -121,3 +121,75 @@ fn a_live_invoice_has_ended_by_its_status_or_with_nothing_left_to_pay() {
         assert_eq!(told, ending, "{status:?} {amount}");
     }
 }
+
+/// The customer tried a card of their own on the provider's page after the one that would be charged failed.
+fn with_another_tried_since(own: &str) -> Sight {
+    let seen = FailureSeen {
+        charge: Some("ch_own".to_owned()),
+        ..failure(own)
+    };
+    let mut shown = failure("insufficient_funds");
+    shown.charge = Some("ch_other".to_owned());
+    shown.payment_method = Some("pm_other".to_owned());
+    Sight {
+        failure: Some(shown),
+        card_failure: Some(CardFailure { at: noon(), seen }),
+        ..*open("insufficient_funds")
+    }
+}
+
+#[test]
+fn a_card_is_judged_by_its_own_last_charge_when_another_was_tried_since() {
+    let row = planned();
+    let at = planned_at(&row);
+    for (own, block) in [
+        ("lost_card", Some(Wording::NewCard)),
+        ("authentication_required", Some(Wording::Approve)),
+        ("insufficient_funds", None),
+    ] {
+        let to = fired(&row, Box::new(with_another_tried_since(own)), at);
+        let debt = &to.after.invoices["in_1"];
+        let blocked = debt.block.as_ref().map(|block| block.wording);
+        assert_eq!(blocked, block, "{own}");
+        assert_eq!(matches!(to.act, Act::Pay(_)), block.is_none(), "{own}");
+    }
+}
+
+#[test]
+fn what_its_network_said_of_a_card_holds_when_another_was_tried_since() {
+    let row = planned();
+    let at = planned_at(&row);
+    let mut sight = with_another_tried_since("insufficient_funds");
+    let own = sight.card_failure.as_mut().unwrap();
+    own.at = at - TimeDelta::days(1);
+    own.seen.decline.network = Some("mastercard".to_owned());
+    own.seen.decline.network_advice_code = Some("30".to_owned());
+    let to = fired(&row, Box::new(sight.clone()), at);
+    let until = to.after.invoices["in_1"].not_before;
+    assert_eq!(
+        until,
+        Some(at + TimeDelta::days(9)),
+        "ten days from its charge"
+    );
+    assert_eq!(to.act, Act::Nothing);
+
+    let forbidden = sight.card_failure.as_mut().unwrap();
+    forbidden.seen.decline.network_advice_code = Some("03".to_owned());
+    let to = fired(&row, Box::new(sight), at);
+    assert!(to.after.barred_cards.contains_key("f_1"));
+    assert_eq!(to.act, Act::Nothing);
+}
+
+#[test]
+fn a_card_that_the_customer_gave_anew_is_charged_whatever_it_failed_with_before() {
+    let renewed = card("pm_1", true);
+    let mut row = planned();
+    row.invoices.get_mut("in_1").unwrap().failed_with = Some("pm_1".to_owned());
+    let row = after(
+        &row,
+        vec![(renewed, minutes(2)), (Command::Plan, minutes(2))],
+    );
+    let at = planned_at(&row);
+    let to = fired(&row, Box::new(with_another_tried_since("lost_card")), at);
+    assert!(matches!(to.act, Act::Pay(_)));
+}
