@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::TimeDelta;
 use local_cloud::{Disorder, FaultKind, RandomFaults};
 use serde_json::{Value, json};
 
@@ -76,6 +77,9 @@ kinds! {
     Outage "outage" "the provider was down for up to some hours",
     KeysForgotten "keys-forgotten" "the provider forgot all idempotency keys",
 }
+
+/// A clock that is wrong by more than five minutes would refuse genuine events.
+pub(crate) const SKEW_SECONDS_MAX: u32 = 290;
 
 /// The names that the local cloud and the sandbox count a kind under.
 const COUNTED: &[(&str, Kind)] = &[
@@ -194,6 +198,14 @@ impl Weather {
             kinds: BTreeSet::new(),
             calls_per_mille: 0,
             deliveries_per_mille: 0,
+        }
+    }
+
+    /// By how much a function's clock may be wrong.
+    pub(crate) fn clocks_differ_by(&self) -> TimeDelta {
+        match self.has(Kind::ClockSkew) {
+            true => TimeDelta::seconds(SKEW_SECONDS_MAX.into()),
+            false => TimeDelta::zero(),
         }
     }
 

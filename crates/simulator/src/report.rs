@@ -54,7 +54,7 @@ impl Display for Report<'_> {
             };
             writeln!(to, "| `{}` | {} | {times} |", kind.name(), kind.what())?;
         }
-        Ok(())
+        broken(to, tally.failed.iter())
     }
 }
 
@@ -77,8 +77,27 @@ impl Display for MatrixReport<'_> {
             to,
             "\nLives in which a promise was broken: {}",
             self.0.failed.len()
-        )
+        )?;
+        broken(to, self.0.failed.iter().map(|(_, life)| life))
     }
+}
+
+/// Each life that broke a promise, in a line; nothing if none did.
+fn broken<'a>(
+    to: &mut Formatter<'_>,
+    lives: impl ExactSizeIterator<Item = &'a Life>,
+) -> fmt::Result {
+    if lives.len() > 0 {
+        writeln!(to, "\n| seed | promise that was broken | how |")?;
+        writeln!(to, "|---:|---|---|")?;
+    }
+    for life in lives {
+        if let Some(violation) = &life.violation {
+            let (promise, what) = (violation.promise, &violation.what);
+            writeln!(to, "| {} | {promise} | {what} |", life.seed)?;
+        }
+    }
+    Ok(())
 }
 
 /// A broken promise and how it came to that, for a person.

@@ -9,13 +9,10 @@ use serde_json::json;
 
 use super::{World, nth_of};
 use crate::dice::Dice;
-use crate::kinds::{Kind, Weather};
+use crate::kinds::{Kind, SKEW_SECONDS_MAX, Weather};
 
 /// An index is behind by no more than this.
 const INDEX_LAG: TimeDelta = TimeDelta::seconds(60);
-
-/// A clock that is wrong by more than five minutes would refuse genuine events.
-const SKEW_SECONDS_MAX: u32 = 290;
 
 /// The requests that the provider may be asked for, and get wrong.
 const REQUESTS: [&str; 4] = [
