@@ -51,6 +51,19 @@ impl Setup {
     }
 }
 
+/// A client of a service, such as `client!(aws_sdk_sqs, &setup.aws)`, with a budget of retries of its own.
+///
+/// The SDK's own is one for all clients of a service in a process. In a Lambda function that is the same;
+/// where many functions live in one process, what one of them had to retry would decide what another may.
+#[macro_export]
+macro_rules! client {
+    ($sdk:ident, $aws:expr) => {{
+        let budget = $sdk::config::retry::RetryPartition::custom(stringify!($sdk)).build();
+        let config = $sdk::config::Builder::from($aws).retry_partition(budget);
+        $sdk::Client::from_conf(config.build())
+    }};
+}
+
 /// Why an invocation failed as a whole: Lambda, the queue or the schedule will try it again.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -61,7 +61,7 @@ struct Kept {
 impl SecretCache {
     pub fn new(aws: &aws_types::SdkConfig, secret_id: String) -> Self {
         Self {
-            client: Client::new(aws),
+            client: crate::client!(aws_sdk_secretsmanager, aws),
             secret_id,
             kept: Mutex::new(None),
         }

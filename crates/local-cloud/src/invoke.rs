@@ -184,10 +184,11 @@ impl Cloud {
     }
 
     pub(crate) fn sdk_config(&self, caller: &str, router: Router) -> SdkConfig {
-        // The SDK's jitter has no seed, so it is kept too short to decide whether a time-out comes.
+        // The SDK's jitter has no seed.
         let retries = RetryConfig::standard()
             .with_max_attempts(3)
-            .with_initial_backoff(Duration::from_millis(1));
+            .with_initial_backoff(Duration::from_millis(1))
+            .with_use_static_exponential_base(true);
         let credentials = Credentials::new(caller, "local", None, None, "local-cloud");
         SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())

@@ -271,7 +271,7 @@ impl LocalCloud {
 
     /// A DynamoDB client that may do everything and is not counted.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        aws_sdk_dynamodb::Client::new(&self.operator())
+        lambda_kit::client!(aws_sdk_dynamodb, &self.operator())
     }
 
     /// The configuration of an operator, for any SDK client.

@@ -443,7 +443,7 @@ impl World {
     async fn poison(&self) -> String {
         let (queue, sqs) = (
             "bdc-jobs",
-            aws_sdk_sqs::Client::new(&self.fleet.cloud.operator()),
+            lambda_kit::client!(aws_sdk_sqs, &self.fleet.cloud.operator()),
         );
         let url = sqs.get_queue_url().queue_name(queue).send().await;
         let Some(url) = url.ok().and_then(|found| found.queue_url) else {

@@ -54,8 +54,8 @@ impl Function for Relay {
         let environment = &setup.environment;
         environment.check(Self {
             deployed_name: setup.deployed_name(),
-            dynamodb: Client::new(&setup.aws),
-            sqs: aws_sdk_sqs::Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
+            sqs: lambda_kit::client!(aws_sdk_sqs, &setup.aws),
             outbox_table: environment.text("OUTBOX_TABLE"),
         })
     }

@@ -30,8 +30,8 @@ impl Function for Batcher {
         let queue = setup.environment.text("QUEUE");
         let table = setup.environment.text("TABLE");
         setup.environment.check(Self {
-            sqs: aws_sdk_sqs::Client::new(&setup.aws),
-            dynamodb: aws_sdk_dynamodb::Client::new(&setup.aws),
+            sqs: lambda_kit::client!(aws_sdk_sqs, &setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             queue,
             table,
         })

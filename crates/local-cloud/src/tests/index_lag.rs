@@ -35,7 +35,7 @@ struct Town {
 impl Town {
     fn new() -> Self {
         let cloud = LocalCloud::from_template(TEMPLATE, options()).unwrap();
-        let reader = aws_sdk_dynamodb::Client::new(&cloud.setup("reader").unwrap().aws);
+        let reader = lambda_kit::client!(aws_sdk_dynamodb, &cloud.setup("reader").unwrap().aws);
         Self { cloud, reader }
     }
 

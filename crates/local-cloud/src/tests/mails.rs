@@ -67,7 +67,7 @@ fn cloud() -> LocalCloud {
 }
 
 fn client(cloud: &LocalCloud) -> Client {
-    Client::new(&cloud.setup("sender").unwrap().aws)
+    lambda_kit::client!(aws_sdk_sesv2, &cloud.setup("sender").unwrap().aws)
 }
 
 fn content(text: &str) -> Content {
@@ -249,7 +249,7 @@ async fn what_the_destination_does_not_match_is_not_published() {
 #[tokio::test]
 async fn a_configuration_set_must_exist_and_be_allowed() {
     let cloud = cloud();
-    let operator = Client::new(&cloud.operator());
+    let operator = lambda_kit::client!(aws_sdk_sesv2, &cloud.operator());
     let send = |client: &Client, set: &str| mail(client).configuration_set_name(set).send();
     let missing = send(&operator, "nobody")
         .await
@@ -267,7 +267,7 @@ async fn a_configuration_set_must_exist_and_be_allowed() {
 #[tokio::test]
 async fn an_operator_sees_whether_the_account_may_send() {
     let cloud = cloud();
-    let operator = Client::new(&cloud.operator());
+    let operator = lambda_kit::client!(aws_sdk_sesv2, &cloud.operator());
     let account = operator.get_account().send().await.unwrap();
     assert!(account.production_access_enabled() && account.sending_enabled());
     sent(&cloud).await;

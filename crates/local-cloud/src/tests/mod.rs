@@ -114,9 +114,9 @@ impl Function for Writer {
         let table = setup.environment.text("TABLE");
         let secret = setup.environment.text("SECRET");
         setup.environment.check(Self {
-            dynamodb: aws_sdk_dynamodb::Client::new(&setup.aws),
-            secrets: aws_sdk_secretsmanager::Client::new(&setup.aws),
-            sns: aws_sdk_sns::Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
+            secrets: lambda_kit::client!(aws_sdk_secretsmanager, &setup.aws),
+            sns: lambda_kit::client!(aws_sdk_sns, &setup.aws),
             table,
             secret,
         })
@@ -180,7 +180,7 @@ impl Function for Relay {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let queue = setup.environment.text("QUEUE");
         setup.environment.check(Self {
-            sqs: aws_sdk_sqs::Client::new(&setup.aws),
+            sqs: lambda_kit::client!(aws_sdk_sqs, &setup.aws),
             queue,
         })
     }

@@ -42,7 +42,7 @@ fn cloud() -> LocalCloud {
 }
 
 fn client_of(cloud: &LocalCloud, function: &str) -> Client {
-    Client::new(&cloud.setup(function).unwrap().aws)
+    lambda_kit::client!(aws_sdk_s3, &cloud.setup(function).unwrap().aws)
 }
 
 async fn text(client: &Client, bucket: &str, key: &str) -> Result<String, String> {
@@ -60,7 +60,7 @@ async fn an_object_comes_back_as_it_was_put_in_either_style() {
     let cloud = cloud();
     let path_style = aws_sdk_s3::config::Builder::from(&cloud.operator()).force_path_style(true);
     for client in [
-        Client::new(&cloud.operator()),
+        lambda_kit::client!(aws_sdk_s3, &cloud.operator()),
         Client::from_conf(path_style.build()),
     ] {
         let key = "brand/a kit+more=&é.json";
@@ -102,7 +102,7 @@ async fn an_object_comes_back_as_it_was_put_in_either_style() {
 #[tokio::test]
 async fn a_stream_comes_in_chunks_with_its_checksum_behind_it() {
     let cloud = cloud();
-    let client = Client::new(&cloud.operator());
+    let client = lambda_kit::client!(aws_sdk_s3, &cloud.operator());
     let path = std::env::temp_dir().join(format!("local-cloud-stream-{}", std::process::id()));
     let bytes: Vec<u8> = (0..200_000_u32)
         .map(|number| u8::try_from(number % 251).unwrap())
@@ -134,7 +134,7 @@ async fn a_stream_comes_in_chunks_with_its_checksum_behind_it() {
 #[tokio::test]
 async fn a_versioned_bucket_keeps_what_was_there_before() {
     let cloud = cloud();
-    let client = Client::new(&cloud.operator());
+    let client = lambda_kit::client!(aws_sdk_s3, &cloud.operator());
     let first = cloud.put_object(KIT, "brand/kit.json", "one").unwrap();
     let second = cloud.put_object(KIT, "brand/kit.json", "two").unwrap();
     assert_ne!(first, second);
@@ -168,7 +168,7 @@ async fn a_versioned_bucket_keeps_what_was_there_before() {
 #[tokio::test]
 async fn what_is_not_there_is_named_as_such() {
     let cloud = cloud();
-    let client = Client::new(&cloud.operator());
+    let client = lambda_kit::client!(aws_sdk_s3, &cloud.operator());
     let get = client.get_object().bucket(KIT).key("a").send().await;
     assert!(get.unwrap_err().into_service_error().is_no_such_key());
     let head = client.head_object().bucket(KIT).key("a").send().await;

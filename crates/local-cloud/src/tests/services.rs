@@ -18,7 +18,7 @@ fn entry(id: &str, body: &str) -> SendMessageBatchRequestEntry {
 #[tokio::test]
 async fn a_batch_answers_entry_by_entry_and_keeps_its_limits() {
     let cloud = cloud();
-    let sqs = aws_sdk_sqs::Client::new(&cloud.operator());
+    let sqs = lambda_kit::client!(aws_sdk_sqs, &cloud.operator());
     let send = |entries: Vec<SendMessageBatchRequestEntry>| {
         sqs.send_message_batch()
             .queue_url(QUEUE_URL)
@@ -61,7 +61,7 @@ async fn a_batch_answers_entry_by_entry_and_keeps_its_limits() {
 
 #[tokio::test]
 async fn a_queue_that_is_not_there_is_named_as_such() {
-    let sqs = aws_sdk_sqs::Client::new(&cloud().operator());
+    let sqs = lambda_kit::client!(aws_sdk_sqs, &cloud().operator());
     let sent = sqs
         .send_message()
         .queue_url(QUEUE_URL.replace("jobs", "jops"))
@@ -78,7 +78,7 @@ async fn a_queue_that_is_not_there_is_named_as_such() {
 #[tokio::test]
 async fn an_operator_receives_and_deletes() {
     let cloud = cloud();
-    let sqs = aws_sdk_sqs::Client::new(&cloud.operator());
+    let sqs = lambda_kit::client!(aws_sdk_sqs, &cloud.operator());
     sqs.send_message()
         .queue_url(QUEUE_URL)
         .message_body("x")
@@ -119,7 +119,7 @@ async fn a_mail_keeps_its_kind() {
         .value("case")
         .build()
         .unwrap();
-    let sent = aws_sdk_sesv2::Client::new(&cloud.operator())
+    let sent = lambda_kit::client!(aws_sdk_sesv2, &cloud.operator())
         .send_email()
         .from_email_address("Bookings <bookings@example.com>")
         .destination(
@@ -154,7 +154,7 @@ async fn converse(cloud: &LocalCloud) -> Result<(String, String), String> {
         .content(ContentBlock::Text(format!("Write this: {facts}")))
         .build()
         .unwrap();
-    let client = aws_sdk_bedrockruntime::Client::new(&cloud.operator());
+    let client = lambda_kit::client!(aws_sdk_bedrockruntime, &cloud.operator());
     let call = client
         .converse()
         .model_id("global.anthropic.claude-haiku-4-5-20251001-v1:0")
@@ -202,7 +202,7 @@ async fn a_model_follows_its_script_and_is_polite_afterwards() {
 #[tokio::test]
 async fn a_throttled_text_is_sent_at_the_next_attempt() {
     let cloud = cloud();
-    let sns = aws_sdk_sns::Client::new(&cloud.setup("writer").unwrap().aws);
+    let sns = lambda_kit::client!(aws_sdk_sns, &cloud.setup("writer").unwrap().aws);
     cloud
         .faults()
         .add(FaultRule::once("writer", "Publish", FaultKind::Throttled).times(2));
@@ -227,7 +227,7 @@ async fn a_throttled_queue_secret_and_table_are_tried_again() {
         fault: FaultKind::Throttled,
     });
     let relay = cloud.setup("relay").unwrap().aws;
-    let sqs = aws_sdk_sqs::Client::new(&relay);
+    let sqs = lambda_kit::client!(aws_sdk_sqs, &relay);
     sqs.send_message()
         .queue_url(QUEUE_URL)
         .message_body("x")
@@ -246,13 +246,13 @@ async fn a_throttled_queue_secret_and_table_are_tried_again() {
 #[tokio::test]
 async fn what_is_not_played_is_said_so() {
     let cloud = cloud();
-    let listed = aws_sdk_sns::Client::new(&cloud.operator())
+    let listed = lambda_kit::client!(aws_sdk_sns, &cloud.operator())
         .list_topics()
         .send()
         .await;
     let error = listed.unwrap_err().into_service_error();
     assert_eq!(error.meta().code(), Some("UnknownOperationException"));
-    let listed = aws_sdk_sqs::Client::new(&cloud.operator())
+    let listed = lambda_kit::client!(aws_sdk_sqs, &cloud.operator())
         .list_queues()
         .send()
         .await;
@@ -266,7 +266,7 @@ async fn what_is_not_played_is_said_so() {
 async fn a_contended_transaction_says_so_in_its_reasons() {
     let cloud = cloud();
     let setup = cloud.setup("writer").unwrap();
-    let client = aws_sdk_dynamodb::Client::new(&setup.aws);
+    let client = lambda_kit::client!(aws_sdk_dynamodb, &setup.aws);
     let put = |id: &str| {
         let put = aws_sdk_dynamodb::types::Put::builder()
             .table_name("rows")

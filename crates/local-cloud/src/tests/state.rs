@@ -8,7 +8,7 @@ async fn a_secret_rotates_and_a_text_is_kept() {
     cloud.set_secret("bdc-signing-key", "whsec_new");
     put(&cloud, "secret").await;
     assert_eq!(cloud.secrets()["bdc-signing-key"], "whsec_new");
-    let operator = aws_sdk_secretsmanager::Client::new(&cloud.operator());
+    let operator = lambda_kit::client!(aws_sdk_secretsmanager, &cloud.operator());
     let previous = || {
         operator
             .get_secret_value()

@@ -72,7 +72,7 @@ async fn retried(provider: &Provider, key: &Secret) -> Result<Vec<String>, Strin
 }
 
 async fn secrets(aws: &SdkConfig) -> BTreeMap<&'static str, Result<String, String>> {
-    let client = aws_sdk_secretsmanager::Client::new(aws);
+    let client = lambda_kit::client!(aws_sdk_secretsmanager, aws);
     let mut secrets = BTreeMap::new();
     for name in SECRETS {
         let answer = client.get_secret_value().secret_id(name).send().await;
@@ -85,7 +85,10 @@ async fn secrets(aws: &SdkConfig) -> BTreeMap<&'static str, Result<String, Strin
 }
 
 async fn mail(aws: &SdkConfig) -> Result<MailAccount, String> {
-    let answer = aws_sdk_sesv2::Client::new(aws).get_account().send().await;
+    let answer = lambda_kit::client!(aws_sdk_sesv2, aws)
+        .get_account()
+        .send()
+        .await;
     let account = answer.map_err(|error| chain(&error))?;
     Ok(MailAccount {
         production_access: account.production_access_enabled(),

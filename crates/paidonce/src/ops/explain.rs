@@ -14,7 +14,7 @@ pub(crate) struct ExplainArguments {
 }
 
 pub(super) async fn run(arguments: ExplainArguments) -> Result<ExitCode, Failure> {
-    let dynamodb = aws_sdk_dynamodb::Client::new(&aws().await);
+    let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &aws().await);
     let id = arguments.subscription.as_str();
     match ops::explain::subscription(&dynamodb, id, now()).await? {
         Some(explained) => {

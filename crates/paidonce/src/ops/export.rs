@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: ExportArguments) -> Result<ExitCode, Failure>
         true => None,
         false => Some(listed(&aws, arguments.provider_url, &period).await?),
     };
-    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &aws);
     let mut progress = progress("payments");
     let books = read(
         &dynamodb,

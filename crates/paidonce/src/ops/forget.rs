@@ -45,7 +45,7 @@ pub(super) async fn run(arguments: ForgetArguments) -> Result<ExitCode, Failure>
         text => phone(text)?,
     };
     let aws = aws().await;
-    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &aws);
     let privacy_salt = SecretCache::new(&aws, PRIVACY_SALT.to_owned());
     let forgetting = Forgetting {
         client: &dynamodb,

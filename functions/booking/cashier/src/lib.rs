@@ -64,7 +64,7 @@ impl Function for Cashier {
             ..Tables::default()
         };
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables,
             payments_table: environment.text("PAYMENTS_TABLE"),
             provider: Provider::new(&setup.aws, &url, &api_version),

@@ -75,8 +75,8 @@ impl Function for Composer {
         let venue = environment.optional("VENUE");
         let venue = Venue::from_json(venue.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
-            bedrock: aws_sdk_bedrockruntime::Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
+            bedrock: lambda_kit::client!(aws_sdk_bedrockruntime, &setup.aws),
             sns: send::client(&setup.aws),
             ses: postman::client(&setup.aws),
             tables: Tables::named(|name| environment.text(name)),

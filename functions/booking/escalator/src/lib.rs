@@ -41,7 +41,7 @@ impl Function for Escalator {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             ses: postman::client(&setup.aws),
             bookings_table: environment.text("BOOKINGS_TABLE"),
             payments_table: environment.text("PAYMENTS_TABLE"),

@@ -67,7 +67,7 @@ impl Function for Intake {
             cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
-        let dynamodb = Client::new(&setup.aws);
+        let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &setup.aws);
         let calendar = Calendar::new(dynamodb.clone(), tables.slots.clone(), venue.zone);
         environment.check(Self {
             dynamodb,

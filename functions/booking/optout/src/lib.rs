@@ -58,7 +58,7 @@ impl Function for Optout {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             optout_table: environment.text("OPTOUT_TABLE"),
             audit_table: environment.text("AUDIT_TABLE"),
             privacy_salt: SecretCache::new(&setup.aws, environment.text("PRIVACY_SECRET")),

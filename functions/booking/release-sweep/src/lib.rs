@@ -40,7 +40,7 @@ impl Function for ReleaseSweep {
             ..Tables::named(|name| environment.text(name))
         };
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables,
             entropy: setup.entropy.clone(),
         })

@@ -31,7 +31,7 @@ impl Function for SettleSweep {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables: Tables::named(|name| environment.text(name)),
             entropy: setup.entropy.clone(),
         })

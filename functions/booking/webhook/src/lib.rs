@@ -58,7 +58,7 @@ impl Function for Webhook {
             cashier_queue: environment.text("CASHIER_QUEUE"),
             ..Tables::named(|name| environment.text(name))
         };
-        let dynamodb = Client::new(&setup.aws);
+        let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &setup.aws);
         environment.check(Self {
             calendar: Calendar::new(dynamodb.clone(), tables.slots.clone(), venue.zone),
             venue,

@@ -34,7 +34,7 @@ impl Function for Feedback {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables: DunningTables::named(|name| environment.text(name)),
             suppression_table: environment.text("SUPPRESSION_TABLE"),
             entropy: setup.entropy.clone(),

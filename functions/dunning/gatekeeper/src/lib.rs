@@ -75,8 +75,11 @@ impl Function for Gatekeeper {
         let policy = Policy::from_json(policy).map_err(ConfigError)?;
         let reads = within_limits(&setup.aws, Limits::Question);
         environment.check(Self {
-            reader: Client::new(&reads),
-            writer: Client::new(&within_limits(&setup.aws, Limits::Order)),
+            reader: lambda_kit::client!(aws_sdk_dynamodb, &reads),
+            writer: lambda_kit::client!(
+                aws_sdk_dynamodb,
+                &within_limits(&setup.aws, Limits::Order)
+            ),
             // No consequence leaves from here: it has no outbox and no queue.
             tables: DunningTables {
                 dunning: environment.text("DUNNING_TABLE"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
-use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -44,6 +44,7 @@ impl AssetCache {
         let config = Builder::from(aws)
             .timeout_config(timeouts)
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
+            .retry_partition(RetryPartition::custom("assets").build())
             // An emulator has no host for each bucket.
             .force_path_style(true)
             .build();

@@ -59,8 +59,8 @@ impl Function for Mailer {
         let policy =
             Policy::from_json(policy.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
-            bedrock: aws_sdk_bedrockruntime::Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
+            bedrock: lambda_kit::client!(aws_sdk_bedrockruntime, &setup.aws),
             ses: postman::client(&setup.aws),
             assets: AssetCache::new(&setup.aws, environment.text("ASSETS_BUCKET")),
             tables: DunningTables::named(|name| environment.text(name)),

@@ -60,7 +60,7 @@ impl Function for Portal {
         let url = environment.text("PROVIDER_URL");
         let api_version = environment.text("PROVIDER_API_VERSION");
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables: DunningTables::named(|name| environment.text(name)),
             provider: Provider::new(&setup.aws, &url, &api_version),
             provider_key: SecretCache::new(&setup.aws, environment.text("PROVIDER_SECRET")),

@@ -36,7 +36,7 @@ impl Function for Scheduler {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let environment = &setup.environment;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables: DunningTables::named(|name| environment.text(name)),
             schedules: Schedules::new(setup),
             entropy: setup.entropy.clone(),

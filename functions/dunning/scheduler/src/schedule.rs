@@ -46,7 +46,7 @@ impl Schedules {
     pub(crate) fn new(setup: &Setup) -> Self {
         let environment = &setup.environment;
         Self {
-            client: Client::new(&setup.aws),
+            client: lambda_kit::client!(aws_sdk_scheduler, &setup.aws),
             group: environment.text("SCHEDULE_GROUP"),
             retrier_arn: environment.text("RETRIER_ARN"),
             role_arn: environment.text("SCHEDULES_ROLE_ARN"),

@@ -58,9 +58,9 @@ impl Function for MonthlySummary {
         let policy = policy.as_deref().unwrap_or(policy::BUILT_IN);
         let policy = Policy::from_json(policy).map_err(ConfigError)?;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
-            bedrock: aws_sdk_bedrockruntime::Client::new(&setup.aws),
-            s3: aws_sdk_s3::Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
+            bedrock: lambda_kit::client!(aws_sdk_bedrockruntime, &setup.aws),
+            s3: lambda_kit::client!(aws_sdk_s3, &setup.aws),
             ses: postman::client(&setup.aws),
             log_table: environment.text("LOG_TABLE"),
             dedupe_table: environment.text("DEDUPE_TABLE"),

@@ -46,7 +46,7 @@ impl Function for Webhook {
         let policy =
             Policy::from_json(policy.as_deref().unwrap_or(BUILT_IN)).map_err(ConfigError)?;
         environment.check(Self {
-            dynamodb: Client::new(&setup.aws),
+            dynamodb: lambda_kit::client!(aws_sdk_dynamodb, &setup.aws),
             tables: DunningTables::named(|name| environment.text(name)),
             dedupe_table: environment.text("DEDUPE_TABLE"),
             terms: policy.terms,

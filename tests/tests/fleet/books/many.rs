@@ -54,7 +54,7 @@ fn payments(town: &Town, count: i32) -> Vec<PaymentRow> {
 }
 
 async fn without_provider(town: &Town, pages: &mut Vec<u64>) -> Books {
-    let client = aws_sdk_dynamodb::Client::new(&town.fleet.cloud.principal(POLICY));
+    let client = lambda_kit::client!(aws_sdk_dynamodb, &town.fleet.cloud.principal(POLICY));
     let mut progress = |rows| pages.push(rows);
     read(&client, &Tables::default(), july(), None, &mut progress)
         .await

@@ -136,7 +136,7 @@ pub fn july() -> Period {
 /// The books of a period, tied out, with no more than an operator may do.
 pub async fn books_of(town: &Town, period: Period) -> Books {
     let aws = town.fleet.cloud.principal(POLICY);
-    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let dynamodb = lambda_kit::client!(aws_sdk_dynamodb, &aws);
     let secret = SecretCache::new(&aws, "bdc-provider-key".to_owned());
     let secret = secret.get(town.now()).await.unwrap();
     let url = format!("{}/stripe", town.fleet.base_url());
@@ -180,7 +180,7 @@ pub fn at_the_provider(town: &Town) -> i64 {
 pub async fn forget_as(town: &Town, phone: &str, dry_run: bool) -> Outcome {
     let aws = town.fleet.cloud.principal(POLICY);
     let forgetting = Forgetting {
-        client: &aws_sdk_dynamodb::Client::new(&aws),
+        client: &lambda_kit::client!(aws_sdk_dynamodb, &aws),
         tables: &Tables::default(),
         privacy_salt: &SecretCache::new(&aws, PRIVACY_SALT.to_owned()),
         by: "maria",

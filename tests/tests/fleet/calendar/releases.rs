@@ -27,7 +27,7 @@ fn of_the_sweep(town: &Town) -> (aws_sdk_dynamodb::Client, Tables) {
         slots: environment.text("SLOTS_TABLE"),
         ..Tables::named(|name| environment.text(name))
     };
-    (aws_sdk_dynamodb::Client::new(&setup.aws), tables)
+    (lambda_kit::client!(aws_sdk_dynamodb, &setup.aws), tables)
 }
 
 #[tokio::test]

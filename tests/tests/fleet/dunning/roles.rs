@@ -107,7 +107,7 @@ async fn odd_schedule(town: &Town) {
         .arn(setting("RETRIER_ARN"))
         .role_arn(setting("SCHEDULES_ROLE_ARN"))
         .input(r#"{"subscription_id":"sub_other","n":9}"#);
-    let client = aws_sdk_scheduler::Client::new(&town.fleet.cloud.operator());
+    let client = lambda_kit::client!(aws_sdk_scheduler, &town.fleet.cloud.operator());
     let foreign = client
         .create_schedule()
         .group_name("dunr")

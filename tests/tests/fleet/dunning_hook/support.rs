@@ -206,7 +206,7 @@ impl Hook {
     }
 
     pub(crate) fn scheduler(&self) -> Client {
-        Client::new(&self.cloud.operator())
+        lambda_kit::client!(aws_sdk_scheduler, &self.cloud.operator())
     }
 
     /// The one-off schedules: name, expression, input.

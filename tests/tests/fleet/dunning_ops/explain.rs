@@ -10,7 +10,7 @@ async fn an_operator_reads_what_happened_by_which_rule_and_what_follows() {
     let subscriber = town.subscriber("4242424242424242").await;
     // What the template gives to whoever asks, and no more.
     let aws = town.fleet.cloud.principal("DunrOperatorPolicy");
-    let client = aws_sdk_dynamodb::Client::new(&aws);
+    let client = lambda_kit::client!(aws_sdk_dynamodb, &aws);
     let id = subscriber.subscription_id.as_str();
     let explain = async || {
         ops::explain::subscription(&client, id, town.now())
@@ -51,7 +51,7 @@ async fn a_case_is_told_with_what_to_do() {
     town.advance_to_retry(&subscriber).await;
     // What the template gives to whoever asks, and no more.
     let aws = town.fleet.cloud.principal("DunrOperatorPolicy");
-    let client = aws_sdk_dynamodb::Client::new(&aws);
+    let client = lambda_kit::client!(aws_sdk_dynamodb, &aws);
     let id = subscriber.subscription_id.as_str();
     let explained = ops::explain::subscription(&client, id, town.now())
         .await

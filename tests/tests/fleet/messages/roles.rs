@@ -237,12 +237,18 @@ async fn no_role_but_the_webhooks_can_write_a_payment_reference() {
     let others: Vec<String> = functions.filter(|name| name != "bdc-webhook").collect();
     assert_eq!(others.len(), 18);
     for function in others {
-        let client = Client::new(&town.fleet.cloud.setup(&function).unwrap().aws);
+        let client = lambda_kit::client!(
+            aws_sdk_dynamodb,
+            &town.fleet.cloud.setup(&function).unwrap().aws
+        );
         let outcomes = tries(&client, &booked.id).await;
         assert_eq!(outcomes, [denied; 4], "{function}");
         assert_eq!(town.row(&booked), before, "{function}");
     }
-    let client = Client::new(&town.fleet.cloud.setup("bdc-webhook").unwrap().aws);
+    let client = lambda_kit::client!(
+        aws_sdk_dynamodb,
+        &town.fleet.cloud.setup("bdc-webhook").unwrap().aws
+    );
     let outcomes = tries(&client, &booked.id).await;
     assert_eq!(
         outcomes,
@@ -258,7 +264,10 @@ async fn no_role_can_change_or_delete_what_is_in_the_audit() {
     let booked = town.pending().await;
     let row = town.rows("bdc-audit").remove(0);
     for function in town.fleet.cloud.functions() {
-        let client = Client::new(&town.fleet.cloud.setup(&function).unwrap().aws);
+        let client = lambda_kit::client!(
+            aws_sdk_dynamodb,
+            &town.fleet.cloud.setup(&function).unwrap().aws
+        );
         #[expect(clippy::disallowed_methods, reason = "what no function may do")]
         let (update, delete) = (client.update_item(), client.delete_item());
         let key = || {
@@ -288,7 +297,7 @@ async fn no_role_can_change_or_delete_what_is_in_the_audit() {
 async fn the_composer_can_publish_to_no_topic() {
     let mut town = Town::new();
     let aws = town.fleet.cloud.setup("bdc-composer").unwrap().aws;
-    let sns = aws_sdk_sns::Client::new(&aws);
+    let sns = lambda_kit::client!(aws_sdk_sns, &aws);
     for topic in ["paidonce-alarms", "bdc-inbound-sms"] {
         let arn = format!("arn:aws:sns:eu-west-2:000000000000:{topic}");
         let published = sns.publish().topic_arn(arn).message("hello").send().await;

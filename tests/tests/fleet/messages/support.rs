@@ -84,7 +84,7 @@ fn image(row: &Value) -> Value {
 
 /// Puts a text into a queue, as an operator could.
 pub async fn send(town: &Town, queue: &str, body: &str) {
-    let sqs = aws_sdk_sqs::Client::new(&town.fleet.cloud.operator());
+    let sqs = lambda_kit::client!(aws_sdk_sqs, &town.fleet.cloud.operator());
     let url = format!("http://local/{queue}");
     let sent = sqs.send_message().queue_url(url).message_body(body).send();
     sent.await.unwrap();

@@ -85,11 +85,11 @@ fn opened(options: Options) -> LocalCloud {
 }
 
 fn operator(cloud: &LocalCloud) -> Client {
-    Client::new(&cloud.operator())
+    lambda_kit::client!(aws_sdk_scheduler, &cloud.operator())
 }
 
 fn planner(cloud: &LocalCloud) -> Client {
-    Client::new(&cloud.setup("planner").unwrap().aws)
+    lambda_kit::client!(aws_sdk_scheduler, &cloud.setup("planner").unwrap().aws)
 }
 
 /// The target that writes a row with this id.
