@@ -143,17 +143,26 @@ pub fn subject(hidden: &str) -> String {
 }
 
 impl Step {
-    /// Notes what a phone wants, unless a later wish is known.
+    /// Notes what a phone wants, unless a later wish is known. Of a STOP and a START of the same
+    /// millisecond the STOP counts, since nobody can tell which came later.
     #[must_use]
     pub fn note_wish(self, table: &str, row: &OptoutRow) -> Self {
         let at = AttributeValue::S(row.changed_at.clone());
-        let condition = "attribute_not_exists(#key) OR #changed_at < :at";
-        self.put(
-            table,
-            row,
-            condition,
-            &[("#changed_at", "changed_at", ":at", at)],
-        )
+        let at = ("#changed_at", "changed_at", ":at", at);
+        let no = (
+            "#opted_out",
+            "opted_out",
+            ":no",
+            AttributeValue::Bool(false),
+        );
+        let later = "attribute_not_exists(#key) OR #changed_at < :at";
+        match row.opted_out {
+            true => {
+                let tie = format!("{later} OR (#changed_at = :at AND #opted_out = :no)");
+                self.put(table, row, &tie, &[at, no])
+            }
+            false => self.put(table, row, later, &[at]),
+        }
     }
 
     /// Requires that the phone may be texted, whether or not its person was forgotten since they

@@ -299,3 +299,16 @@ async fn the_history_of_a_phone_does_not_name_it() {
         assert!(!row.to_string().contains("7700900123"), "{row}");
     }
 }
+
+#[tokio::test]
+async fn of_a_stop_and_a_start_of_the_same_moment_the_stop_counts_in_either_order() {
+    const AT: &str = "2026-06-01T12:00:00.000Z";
+    for order in [["START", "STOP"], ["STOP", "START"]] {
+        let town = Town::new();
+        for text in order {
+            let event = inbound(&format!("m-{text}"), AT, PHONE_E164, text);
+            town.fleet.cloud.invoke(OPTOUT, event).await.unwrap();
+        }
+        assert_eq!(opted_out(&town, PHONE_E164), Some(true), "{order:?}");
+    }
+}
