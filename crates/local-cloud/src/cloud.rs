@@ -26,6 +26,9 @@ use crate::services::{self, MailAccount, Script};
 use crate::store::{PendingInvocation, Store};
 use crate::template::Stack;
 
+/// Says of a function, and of what tables have, whether a firing would find nothing.
+type LeftOut = Box<dyn Fn(&str, &dyn Fn(&str) -> Arc<Vec<Value>>) -> bool + Send>;
+
 pub(crate) struct Cloud {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
@@ -43,6 +46,8 @@ pub(crate) struct Cloud {
     pub(crate) ttl_lag: Mutex<Duration>,
     /// The shortest time between two firings of a `rate(…)` of the template.
     pub(crate) rates_at_most: Mutex<Duration>,
+    /// Which firings of the template's own schedules do not take place.
+    pub(crate) left_out: Mutex<Option<LeftOut>>,
     pub(crate) script: Mutex<Script>,
     /// Phones that said STOP to their carrier, which told us nothing.
     pub(crate) carrier_optouts: Mutex<BTreeSet<String>>,

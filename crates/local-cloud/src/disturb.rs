@@ -1,8 +1,9 @@
 //! The doors by which a test or a simulation disturbs the cloud, beside the plan of faults.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
+use serde_json::Value;
 
 use crate::LocalCloud;
 use crate::disorder::Disorder;
@@ -87,6 +88,19 @@ impl LocalCloud {
                 }
             }
         });
+    }
+
+    /// Leaves firings of the template's own schedules out, from now on, where `is_idle` says of a function
+    /// and of what the tables have that it would find nothing to do.
+    pub fn leave_out_firings(
+        &self,
+        is_idle: impl Fn(&str, &dyn Fn(&str) -> Arc<Vec<Value>>) -> bool + Send + 'static,
+    ) {
+        *self
+            .0
+            .left_out
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Box::new(is_idle));
     }
 
     /// Delivers out of order, twice, late or as else is asked from now on; `None` ends it, except for

@@ -1,6 +1,7 @@
 //! What can be seen of a cloud from outside: messages, rows, queues, secrets, calls, permissions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -21,6 +22,14 @@ impl LocalCloud {
     /// A table that the template does not have.
     pub fn table(&self, name: &str) -> Result<Vec<Value>, CloudError> {
         Ok(open::rows(&self.0, name)?.to_vec())
+    }
+
+    /// The same rows, kept until somebody writes: for who looks often.
+    ///
+    /// # Errors
+    /// A table that the template does not have.
+    pub fn shared_table(&self, name: &str) -> Result<Arc<Vec<Value>>, CloudError> {
+        open::rows(&self.0, name)
     }
 
     /// `{"bdc-jobs": [{"id", "body", "receive_count", "sent_at", "visible_at"}]}`, dead-letter

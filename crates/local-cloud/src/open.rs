@@ -66,6 +66,7 @@ pub(crate) fn open(template: &str, options: Options) -> Result<Cloud, CloudError
         pump: tokio::sync::Mutex::new(()),
         ttl_lag: Mutex::new(Duration::zero()),
         rates_at_most: Mutex::new(Duration::zero()),
+        left_out: Mutex::new(None),
         script: Mutex::new(Script::default()),
         carrier_optouts: Mutex::default(),
         refused_phones: Mutex::default(),

@@ -7,6 +7,7 @@
 
 mod booking;
 mod dunning;
+mod idle;
 mod mischief;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,6 +147,7 @@ impl World {
         };
         options.parameters = [(off.to_owned(), "off".to_owned())].into();
         let fleet = Fleet::start(options)?;
+        idle::leave_out(&fleet.cloud, plan.seed);
         let mut world = Self {
             system: plan.system,
             is_quick: plan.is_quick,
@@ -264,8 +266,11 @@ impl World {
                 self.fleet.cloud.set_rates_at_most(booking::REST);
                 for _ in 0..2 {
                     let known = self.points.len();
-                    self.invoke("bdc-release-sweep").await;
-                    self.invoke("bdc-relay").await;
+                    for sweep in ["bdc-release-sweep", "bdc-relay"] {
+                        if !idle::is_idle(&self.fleet.cloud, sweep) {
+                            self.invoke(sweep).await;
+                        }
+                    }
                     self.fleet.cloud.advance(TimeDelta::minutes(1)).await;
                     self.note_calls();
                     // Who found nothing to do finds nothing a minute later.

@@ -22,11 +22,11 @@ fn campaign(seeds: usize) -> Campaign {
     }
 }
 
-/// A seed of each system whose life has many kinds of faults.
+/// A seed of a system whose life has many actions and many kinds of faults.
 fn stormy(system: System) -> Plan {
     let plans = (0..200).map(|seed| Plan::new(seed, &[system], 10, Kind::ALL));
     plans
-        .max_by_key(|plan| plan.weather.kinds.len())
+        .max_by_key(|plan| plan.weather.kinds.len() + plan.steps.len())
         .expect("there are plans")
 }
 

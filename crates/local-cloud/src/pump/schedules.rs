@@ -10,6 +10,7 @@ use crate::cloud::Cloud;
 use crate::disorder::Disorder;
 use crate::iam::Access;
 use crate::meter::Denied;
+use crate::open;
 use crate::schedule::Timing;
 use crate::services::sqs;
 use crate::store::MadeSchedule;
@@ -44,9 +45,19 @@ fn fire_of_template(cloud: &Cloud, settled: &mut Settled) {
             None => state.next_firings.remove(name),
         });
         // Known in the template, but not part of this fleet: it is passed over.
-        if has_live_target(cloud, &schedule.target) {
+        if has_live_target(cloud, &schedule.target) && !is_left_out(cloud, &schedule.target) {
             fire_perhaps_twice(cloud, name, schedule, settled);
         }
+    }
+}
+
+fn is_left_out(cloud: &Cloud, target: &ScheduleTarget) -> bool {
+    let left_out = cloud.left_out.lock();
+    let left_out = left_out.unwrap_or_else(PoisonError::into_inner);
+    let rows = |table: &str| open::rows(cloud, table).unwrap_or_default();
+    match (target, left_out.as_ref()) {
+        (ScheduleTarget::Function(function), Some(is_idle)) => is_idle(function, &rows),
+        (ScheduleTarget::Function(_), None) | (ScheduleTarget::Queue(_), _) => false,
     }
 }
 

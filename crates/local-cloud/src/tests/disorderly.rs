@@ -184,6 +184,31 @@ async fn the_schedules_of_one_function_can_be_put_off() {
 }
 
 #[tokio::test]
+async fn a_firing_that_would_find_nothing_can_be_left_out() {
+    let cloud = cloud();
+    let mut happenings = cloud.watch();
+    let mut sweeps_at = || {
+        let mut minutes = Vec::new();
+        while let Ok(happening) = happenings.try_recv() {
+            if let Happening::InvocationStarted { at, function, .. } = happening
+                && function == "worker"
+            {
+                minutes.push((at - options().start).num_minutes());
+            }
+        }
+        minutes
+    };
+    cloud.leave_out_firings(|function, rows| function == "worker" && rows("rows").is_empty());
+    cloud.advance(Duration::minutes(11)).await;
+    assert_eq!(sweeps_at(), Vec::<i64>::new());
+    put(&cloud, "a").await;
+    cloud.settle().await;
+    sweeps_at();
+    cloud.advance(Duration::minutes(9)).await;
+    assert_eq!(sweeps_at(), [15, 20]);
+}
+
+#[tokio::test]
 async fn a_row_is_seen_as_soon_as_it_is_written() {
     let cloud = cloud();
     for count in 0..3 {

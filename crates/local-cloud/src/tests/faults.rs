@@ -48,6 +48,24 @@ async fn each_fault_is_suffered_as_it_says() {
 }
 
 #[tokio::test]
+async fn an_instance_that_used_up_its_retries_takes_none_from_those_of_another_cloud() {
+    let throttled = |times| FaultRule::once("writer", "PutItem", FaultKind::Throttled).times(times);
+    let tries = |cloud: &LocalCloud| operations(cloud).len();
+    let (busy, other) = (cloud(), cloud());
+    // A retry after a throttle costs 5 of 500, and none of these gives it back.
+    busy.faults().add(throttled(1_000));
+    for _ in 0..50 {
+        assert_eq!(put(&busy, "a").await, 502);
+    }
+    assert_eq!(tries(&busy), 150);
+    assert_eq!(put(&busy, "a").await, 502);
+    assert_eq!(tries(&busy), 151, "its budget is empty");
+    other.faults().add(throttled(2));
+    assert_eq!(put(&other, "a").await, 201);
+    assert_eq!(tries(&other), 3);
+}
+
+#[tokio::test]
 async fn a_panic_and_an_unknown_url_are_answered_as_aws_does() {
     let cloud = cloud();
     let request = Request::post("/")
