@@ -76,11 +76,17 @@ const MILD: [Kind; 11] = [
     Kind::EventLate,
 ];
 const MILD_PER_MILLE: u32 = 100;
+/// A request that the provider turns down for now is not repeated by itself, and a charge makes seven.
+const MILD_THROTTLES_PER_MILLE: u32 = 40;
 
 /// Nothing ends among the dead letters but what nobody can read.
 fn mild_trouble_kills_no_letter(world: &World, queues: &Value) -> Result<(), Broken> {
+    let most = match world.weather.has(Kind::Throttled) {
+        true => MILD_THROTTLES_PER_MILLE,
+        false => MILD_PER_MILLE,
+    };
     let is_mild = world.weather.kinds.iter().all(|it| MILD.contains(it))
-        && world.weather.calls_per_mille <= MILD_PER_MILLE
+        && world.weather.calls_per_mille <= most
         && world.is_unscripted;
     let queues = queues.as_object().into_iter().flatten();
     let dead = queues.filter(|(name, _)| name.ends_with("-dlq"));
