@@ -10,6 +10,8 @@ pub(crate) struct Situation {
     pub(crate) actions: Vec<Action>,
     /// What goes wrong in it, often; as in any other life if not said.
     pub(crate) kinds: Option<&'static [Kind]>,
+    /// The request that the provider gets wrong, where that is the point.
+    pub(crate) request: Option<&'static str>,
     /// Two subscriptions of one customer.
     pub(crate) is_shared: bool,
     /// Whether deadlines are long, where that matters.
@@ -21,6 +23,7 @@ impl Situation {
         Self {
             actions,
             kinds: None,
+            request: None,
             is_shared: false,
             is_slow: false,
         }
@@ -29,6 +32,12 @@ impl Situation {
     /// With one of these, or with no trouble at all.
     fn with(mut self, of: &[&'static [Kind]], dice: &mut Dice) -> Self {
         self.kinds = Some(dice.one(of));
+        self
+    }
+
+    /// Whatever the provider gets wrong is this request.
+    fn asking(mut self, request: &'static str) -> Self {
+        self.request = Some(request);
         self
     }
 
@@ -60,6 +69,7 @@ const BOOKING: &[Rolled] = &[
     secret_is_rolled,
     orders_are_lost,
     orders_are_lost,
+    relay_is_broken,
     written_at_once,
     index_is_behind,
     pages_are_pressed_twice,
@@ -75,6 +85,7 @@ const DUNNING: &[Rolled] = &[
     over_before_the_date,
     charge_unanswered,
     schedules_go_wrong,
+    another_card,
     another_card,
     paused_and_paid,
     told_in_any_order,
@@ -129,7 +140,11 @@ fn refund_unanswered(dice: &mut Dice) -> Situation {
         },
     ]);
     let actions = vec![book(1, dice), PAY, soon(dice), back, wait(1), wait(65)];
-    Situation::new(actions).with(UNANSWERED, dice)
+    let situation = Situation::new(actions).with(UNANSWERED, dice);
+    match dice.chance(500) {
+        true => situation.asking("POST /v1/refunds"),
+        false => situation,
+    }
 }
 
 /// The same order twice, and another.
@@ -166,7 +181,8 @@ fn refunded_by_others(dice: &mut Dice) -> Situation {
     )
 }
 
-/// A booking that was reminded is moved to an earlier time, and still is not paid.
+/// A booking that was reminded is moved to a time before which its deposit is due earlier, and still is not
+/// paid.
 fn reminded_and_moved(dice: &mut Dice) -> Situation {
     let far = Action::Book {
         customer: 1,
@@ -175,15 +191,14 @@ fn reminded_and_moved(dice: &mut Dice) -> Situation {
         party: 2,
         keyed: false,
     };
-    let move_to = |when| Action::Reschedule {
-        nth: 0,
-        place: 0,
-        when,
-    };
-    let near = move_to(dice.roll(2));
+    let near = Action::MoveNear { nth: 0, hours: 4 };
     let sweep = Action::Sweep { nth: 0 };
-    let actions = vec![far, wait(22), sweep, near, wait(22), sweep, wait(12)];
-    Situation::new(actions).with(&[&[], &[Kind::Duplicate]], dice)
+    // Four hours before its deadline it is reminded, and half-way to the new one again, if at all.
+    let reminded = wait(dice.between(1_205, 1_230));
+    let actions = vec![far, reminded, sweep, near, wait(95), sweep, wait(65)];
+    let mut situation = Situation::new(actions).with(&[&[], &[Kind::Duplicate]], dice);
+    situation.is_slow = true;
+    situation
 }
 
 /// Money comes in time, and the provider's word of it late, when the hold is overdue.
@@ -221,13 +236,14 @@ fn page_not_closed(dice: &mut Dice) -> Situation {
         wait(45),
         wait(400),
     ];
-    Situation::new(actions).with(
+    let situation = Situation::new(actions).with(
         &[
             &[Kind::EventLate, Kind::TimeOutDone],
             &[Kind::EventLate, Kind::TimeOutNotDone],
         ],
         dice,
-    )
+    );
+    situation.asking("POST /v1/checkout/sessions/*/expire")
 }
 
 /// Deposits of several customers are due at once, and one row can't be read.
@@ -271,6 +287,19 @@ fn orders_are_lost(dice: &mut Dice) -> Situation {
         ],
         dice,
     )
+}
+
+/// The stream gives orders up, as the relay fails at all that it brings.
+fn relay_is_broken(dice: &mut Dice) -> Situation {
+    let other = book(2, dice);
+    let actions = vec![
+        book(1, dice),
+        soon(dice),
+        Action::BreakRelay,
+        dice.one(&[PAY, other]),
+        wait(dice.one(&[65, 150])),
+    ];
+    Situation::new(actions).with(&[&[Kind::BadDeploy]], dice)
 }
 
 /// Others write at the same time, wherever somebody writes.
@@ -447,12 +476,13 @@ fn another_card(dice: &mut Dice) -> Situation {
     };
     let actions = vec![
         fail(0, dice.roll(3), 5),
-        wait(dice.one(&[5, 1_300, 1_500])),
+        wait(dice.one(&[5, 1_300, 1_500, 2_500])),
         card,
         wait(31),
         wait(1_500),
     ];
-    Situation::new(actions).with(&[&[], &[Kind::EventDoubled], &[Kind::TimeOutDone]], dice)
+    let troubles: [&[Kind]; 4] = [&[], &[], &[Kind::EventDoubled], &[Kind::TimeOutDone]];
+    Situation::new(actions).with(&troubles, dice)
 }
 
 /// Access is paused, and then the customer pays.
