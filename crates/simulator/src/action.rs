@@ -92,6 +92,11 @@ pub enum Action {
         place: u32,
         when: u32,
     },
+    /// It is moved to a full hour of today, so many hours or a little more from now.
+    MoveNear {
+        nth: u32,
+        hours: u32,
+    },
     Attend {
         nth: u32,
         attended: bool,
@@ -177,6 +182,8 @@ pub enum Action {
         nth: u32,
     },
     RotateSecret,
+    /// The relay is deployed badly: it panics at whatever the stream brings, and sweeps as ever.
+    BreakRelay,
     /// A message that nobody can read is put into a queue, beside whatever a sweep orders.
     Poison,
     /// A row that nobody can read is due, before all others.

@@ -147,6 +147,8 @@ pub struct Weather {
     /// Of a thousand calls, so many go wrong.
     pub calls_per_mille: u32,
     pub deliveries_per_mille: u32,
+    /// The request that the provider gets wrong, where it is always the same one.
+    pub(crate) request: Option<&'static str>,
 }
 
 impl Weather {
@@ -176,6 +178,7 @@ impl Weather {
             kinds,
             calls_per_mille: calls,
             deliveries_per_mille: deliveries,
+            request: None,
         }
     }
 
@@ -188,6 +191,7 @@ impl Weather {
             calls_per_mille: dice.one(&[100, 300]),
             deliveries_per_mille: dice.one(&[300, 600]),
             seed: dice.seed(),
+            request: None,
         }
     }
 
@@ -198,6 +202,7 @@ impl Weather {
             kinds: BTreeSet::new(),
             calls_per_mille: 0,
             deliveries_per_mille: 0,
+            request: None,
         }
     }
 

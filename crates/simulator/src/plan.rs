@@ -60,8 +60,12 @@ impl Plan {
             .chance(DEVOTED_PER_MILLE)
             .then(|| Situation::rolled(system, &mut dice));
         let troubles = situation.as_ref().and_then(|it| it.kinds);
+        let request = situation.as_ref().and_then(|it| it.request);
         let weather = match troubles {
-            Some(troubles) => Weather::of(seed, troubles, kinds),
+            Some(troubles) => Weather {
+                request,
+                ..Weather::of(seed, troubles, kinds)
+            },
             None => Weather::new(seed, kinds),
         };
         let (start, changing) = (dice.one(&STARTS), dice.one(&CLOCK_CHANGES));

@@ -21,8 +21,8 @@ pub struct Search {
     campaign: Campaign,
     /// Which places lives without a defect came to, and whether they kept every promise, where that is known.
     known: BTreeMap<(System, u64), Option<Reached>>,
-    /// Of each race, which places its first order comes to.
-    of_races: Vec<(&'static Race, Reached)>,
+    /// Of each race, which places some order comes to.
+    of_races: BTreeMap<&'static str, Reached>,
 }
 
 /// What finds a defect.
@@ -70,7 +70,7 @@ impl Search {
         Self {
             campaign,
             known: BTreeMap::new(),
-            of_races: Vec::new(),
+            of_races: BTreeMap::new(),
         }
     }
 
@@ -90,16 +90,24 @@ impl Search {
             self.known
                 .extend(known.unwrap_or_else(PoisonError::into_inner));
         }
-        let one = Effort {
-            orders_max: 1,
-            ..Effort::WHOLE
-        };
-        let reached = |race: &Race| {
+        self.study_races();
+    }
+
+    /// Walks each race without a defect. Its first order is not enough: who comes first leaves the other
+    /// nothing to do.
+    fn study_races(&mut self) {
+        let all: Vec<&Race> = races().collect();
+        let known = Mutex::new(BTreeMap::new());
+        let _ = self.first(0, all.len(), &|at| {
+            let race = all.get(usize::try_from(at).ok()?)?;
             planted::take_reached();
-            race.explore(one);
-            planted::take_reached()
-        };
-        self.of_races = races().map(|race| (race, reached(race))).collect();
+            let alive = race.explore(Effort::WHOLE);
+            race.explore_dying(Effort::WHOLE, &alive.changes);
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(race.name, planted::take_reached());
+            None::<()>
+        });
+        self.of_races = known.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
     /// In how many of the lives that were studied the place of a defect was come to.
@@ -154,9 +162,8 @@ impl Search {
 
     fn in_races(&self, defect: Defect) -> Option<Found> {
         let leads_there = |race: &&Race| {
-            let mut known = self.of_races.iter();
-            let known = known.find(|(other, _)| other.name == race.name);
-            known.is_none_or(|(_, reached)| reached.has(defect))
+            let known = self.of_races.get(race.name);
+            known.is_none_or(|reached| reached.has(defect))
         };
         let all: Vec<&Race> = races()
             .filter(|race| self.campaign.systems.contains(&race.system()))

@@ -34,6 +34,9 @@ pub(crate) use dunning::{Subscriber, card_link};
 /// What nobody can read.
 pub(crate) const POISON: &str = "{half a mess";
 
+/// Whatever a table's stream brings has it, and nothing else does.
+const OF_A_STREAM: &str = "\"NewImage\"";
+
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
 /// One reconciliation by the daily sweep, and 15 minutes.
 const DAY_AND_QUARTER_HOUR: TimeDelta = TimeDelta::minutes(24 * 60 + 15);
@@ -230,6 +233,7 @@ impl World {
             }
             Action::ResendEvent { nth } => self.resend_event(nth),
             Action::RotateSecret => self.rotate_secret(),
+            Action::BreakRelay => self.break_relay(),
             Action::Sweep { nth } => self.sweep(nth).await,
             Action::Poison => self.poison().await,
             Action::BadRow => self.bad_row().await,
@@ -405,6 +409,18 @@ impl World {
         self.fleet.expect_signing_secret(self.webhook(), &secret);
         self.untold_secret = Some(secret);
         "rotated".to_owned()
+    }
+
+    fn break_relay(&self) -> String {
+        if !self.weather.has(Kind::BadDeploy) {
+            return "not in this life".to_owned();
+        }
+        let relay = match self.system {
+            System::Booking => "bdc-relay",
+            System::Dunning => "dunr-relay",
+        };
+        self.fleet.cloud.break_function(relay, OF_A_STREAM);
+        format!("{relay} is broken")
     }
 
     fn webhook(&self) -> &'static str {

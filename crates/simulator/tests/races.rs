@@ -166,6 +166,11 @@ fn one_order_of_a_refund_twice_at_once_moves_money_once() {
 }
 
 #[test]
+fn a_refund_whose_key_is_forgotten_moves_money_once() {
+    holds_if_the_first_dies("a refund in part and the provider that forgets its key");
+}
+
+#[test]
 fn a_refund_beside_one_by_hand_gives_back_no_more_than_came() {
     holds_if_the_first_dies("a refund that is made and one by hand at the provider");
 }
@@ -348,6 +353,15 @@ fn a_refund_that_does_not_look_at_what_is_left_is_found() {
         Defect::RefundRoomUnread,
         "a refund that is made and one by hand at the provider",
         &[],
+    );
+}
+
+#[test]
+fn a_refund_that_is_asked_for_again_without_a_look_is_found_when_the_cashier_dies() {
+    finds(
+        Defect::RefundResentUnlooked,
+        "a refund in part and the provider that forgets its key",
+        &[1, 2, 3, 4, 5, 6],
     );
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Broken, require};
 use crate::world::{World, members, text};
 
-/// Whoever is confirmed, or paid on the page that we led them to, keeps the slot, whenever we hear of it.
-/// `paid` has their bookings.
+/// Whoever is confirmed, or paid on the page that we led them to, keeps the slot, whenever we hear of it: unless
+/// the provider never said how the page stands. `paid` has their bookings.
 pub(super) fn keep_their_slot(
     paid: &mut BTreeSet<String>,
     world: &World,
@@ -40,12 +40,20 @@ pub(super) fn keep_their_slot(
             paid.insert(id.to_owned());
         }
         require(
-            state != "RELEASED" || !paid.contains(id),
+            state != "RELEASED" || !paid.contains(id) || nobody_knows_of_the_page(world, id),
             "whoever paid keeps the slot",
             || format!("{id} was paid, and then it was released"),
         )?;
     }
     Ok(())
+}
+
+/// Whether the order to close a booking's page lies among the dead letters, with a person: the provider answered
+/// no try.
+fn nobody_knows_of_the_page(world: &World, id: &str) -> bool {
+    let queues = world.fleet.cloud.queues();
+    let mut dead = members(&queues["bdc-cashier-dlq"]).map(Value::to_string);
+    dead.any(|letter| letter.contains(id) && letter.contains("session_id"))
 }
 
 /// What came by a session and did not go back by somebody else's hand.

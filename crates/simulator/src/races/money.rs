@@ -56,6 +56,12 @@ pub(super) static RACES: &[Race] = &[
         promise: refunded_once,
     },
     Race {
+        name: "a refund in part and the provider that forgets its key",
+        system: System::Booking,
+        prepare: |world| Box::pin(key_is_forgotten(world)),
+        promise: |world, _| made_once(world),
+    },
+    Race {
         name: "a refund that is made and one by hand at the provider",
         system: System::Booking,
         prepare: |world| Box::pin(refunded_by_hand(world)),
@@ -176,6 +182,21 @@ async fn refunded_twice(world: &mut World) -> Option<Contest> {
     })
 }
 
+/// The order to give back a part of a deposit. No event tells of it in time, and of a part the provider would
+/// not say that there is no more to give back.
+async fn key_is_forgotten(world: &mut World) -> Option<Contest> {
+    paid(world).await?;
+    let events_are_late = json!({"rules": [{"delay_s": 3_600}]});
+    world.control("webhooks", &events_are_late);
+    world
+        .carry_out(Action::StaffRefund { nth: 0, part: true })
+        .await;
+    Some(Contest {
+        first: vec![order(world, "bdc-cashier")?],
+        second: vec![Errand::AtProvider("forget-keys".to_owned(), json!({}))],
+    })
+}
+
 /// Somebody gives back a part in the provider's dashboard.
 fn by_hand(world: &World) -> Option<Errand> {
     let ledger = world.fleet.sandbox.ledger();
@@ -236,14 +257,18 @@ fn one_of_two_goes_back(world: &World) -> Result<(), Broken> {
 
 fn refunded_once(world: &World, raced: &Raced) -> Result<(), Broken> {
     all_of_it_goes_back(world)?;
+    made_once(world)?;
+    no_refund_is_refused(raced)
+}
+
+fn made_once(world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     let refunds = members(&ledger["refunds"]).count();
     require(
         refunds == 1,
         "an order of a refund moves money once",
         || format!("{refunds} refunds"),
-    )?;
-    no_refund_is_refused(raced)
+    )
 }
 
 /// Nobody knew of the refund by hand before the other was asked for, or it is not asked for.

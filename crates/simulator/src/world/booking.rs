@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Europe::London;
 use http::Request;
 use serde_json::{Value, json};
 
@@ -268,6 +269,12 @@ impl World {
                 let day = (self.now() + TimeDelta::days(1 + i64::from(when % 4))).date_naive();
                 let starts_at = format!("{day}T{:02}:00", 18 + when % 3);
                 let to = json!({"starts_at": starts_at, "resource": nth_of(&PLACES, place)});
+                (nth, "reschedule", to)
+            }
+            Action::MoveNear { nth, hours } => {
+                let hour = TimeDelta::hours(i64::from(hours) + 1);
+                let near = (self.now() + hour).with_timezone(&London);
+                let to = json!({"starts_at": near.format("%Y-%m-%dT%H:00").to_string()});
                 (nth, "reschedule", to)
             }
             Action::Attend { nth, attended } => (nth, "attendance", json!({"attended": attended})),

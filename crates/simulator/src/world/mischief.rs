@@ -59,10 +59,11 @@ pub(super) fn begin(world: &World, weather: &Weather) {
     }
 }
 
-/// A version is deployed that panics on what has to do with one thing, or the good one again.
+/// A version is deployed that panics on what has to do with one thing, or the good one again, or none.
 pub(super) fn deploy(world: &World, weather: &Weather, dice: &mut Dice) {
     let cloud = &world.fleet.cloud;
-    let (bad, which, what) = (dice.chance(250), dice.roll(32), dice.roll(8));
+    let (bad, good) = (dice.chance(250), dice.chance(300));
+    let (which, what) = (dice.roll(32), dice.roll(8));
     if !weather.has(Kind::BadDeploy) {
         return;
     }
@@ -73,9 +74,8 @@ pub(super) fn deploy(world: &World, weather: &Weather, dice: &mut Dice) {
     let known = world.names();
     match nth_of(&known, what).filter(|_| bad) {
         Some(name) => cloud.break_function(function, name),
-        None => functions
-            .iter()
-            .for_each(|function| cloud.heal_function(function)),
+        None if good => heal(world),
+        None => {}
     }
 }
 
@@ -84,12 +84,13 @@ pub(super) fn upset_provider(world: &World, weather: &Weather, dice: &mut Dice) 
     let sandbox = &world.fleet.sandbox;
     for (kind, outcome) in OUTCOMES {
         let often = dice.chance(400);
-        let call = dice.one(&REQUESTS).to_owned();
+        let rolled = dice.one(&REQUESTS);
         if weather.has(kind) && often {
             let rule = NextCall {
-                call,
+                call: weather.request.unwrap_or(rolled).to_owned(),
                 outcome,
-                times: dice.between(1, 2),
+                // More often than it is asked in one go, or not.
+                times: dice.between(1, 4),
             };
             let _ = sandbox.add_next_call(rule);
         }
@@ -110,6 +111,12 @@ pub(super) fn upset_provider(world: &World, weather: &Weather, dice: &mut Dice) 
     None
 }
 
+fn heal(world: &World) {
+    let cloud = &world.fleet.cloud;
+    let functions = cloud.functions();
+    functions.iter().for_each(|it| cloud.heal_function(it));
+}
+
 pub(super) fn end(world: &World) {
     let cloud = &world.fleet.cloud;
     cloud.faults().clear();
@@ -117,10 +124,7 @@ pub(super) fn end(world: &World) {
     cloud.set_ttl_lag(TimeDelta::zero());
     let _ = cloud.set_index_lag(None);
     cloud.clear_clock_skews();
-    cloud
-        .functions()
-        .iter()
-        .for_each(|function| cloud.heal_function(function));
+    heal(world);
     world.control("webhooks", &json!({"rules": []}));
     world.control("next-pay", &json!({"outcome": null}));
     world.fleet.sandbox.clear_next_calls();
