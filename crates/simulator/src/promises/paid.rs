@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::{Broken, require};
 use crate::world::{World, members, text};
+
+/// How long a release waits for the provider's word of the page that it closes.
+const RELEASE_WAITS: TimeDelta = TimeDelta::minutes(35);
 
 /// Whoever is confirmed, or paid on the page that we led them to, keeps the slot, whenever we hear of it: unless
 /// the provider never said how the page stands. `paid` has their bookings.
@@ -48,12 +51,21 @@ pub(super) fn keep_their_slot(
     Ok(())
 }
 
-/// Whether the order to close a booking's page lies among the dead letters, with a person: the provider answered
-/// no try.
+/// Whether the order to close a booking's page lies among the dead letters, with a person, since the provider
+/// answered no try; or did not leave within the time that a release waits for it.
 fn nobody_knows_of_the_page(world: &World, id: &str) -> bool {
+    let is_about_page = |it: &str| it.contains(id) && it.contains("session_id");
     let queues = world.fleet.cloud.queues();
     let mut dead = members(&queues["bdc-cashier-dlq"]).map(Value::to_string);
-    dead.any(|letter| letter.contains(id) && letter.contains("session_id"))
+    let mut orders = world.rows("bdc-outbox").into_iter();
+    let at = |row: &Value, name: &str| text(row, name).parse::<DateTime<Utc>>().ok();
+    dead.any(|letter| is_about_page(&letter))
+        || orders.any(|row| {
+            let left = at(&row, "published_at");
+            let within = left.zip(at(&row, "created_at"));
+            let is_late = within.is_none_or(|(left, ordered)| left - ordered > RELEASE_WAITS);
+            is_late && is_about_page(&row.to_string())
+        })
 }
 
 /// What came by a session and did not go back by somebody else's hand.
