@@ -2,6 +2,8 @@
 //! it, and by the promise that it breaks there. Without the defect the same life keeps every promise, and
 //! so does every order of every race (`races.rs`).
 
+use std::collections::BTreeSet;
+
 use paidonce_core::planted::Defect;
 use simulator::{Campaign, Kind, Search, System};
 
@@ -30,6 +32,15 @@ fn search() -> Search {
         threads: 1,
         defect: None,
     })
+}
+
+#[test]
+fn of_every_defect_it_is_known_what_finds_it() {
+    let known: BTreeSet<Defect> = known().map(|(defect, ..)| defect).collect();
+    for defect in Defect::ALL {
+        let name = defect.name();
+        assert!(known.contains(defect), "no line tells what finds `{name}`");
+    }
 }
 
 #[test]
