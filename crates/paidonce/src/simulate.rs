@@ -26,15 +26,20 @@ Examples:
 
 /// Actions in a life, at most, unless somebody says otherwise.
 const STEPS: usize = 6;
+/// How many lives there are if that is not said.
+const LIVES: usize = 1_000;
+/// How many of each system are searched for a defect if that is not said.
+const SEARCHED: usize = 10_000;
 /// How often a long campaign says how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SimulateArguments {
-    /// How many lives.
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    seeds: usize,
+    /// How many lives; a thousand if not said, and where a planted defect is searched for at most ten
+    /// thousand of each system.
+    #[arg(long, value_name = "N")]
+    seeds: Option<usize>,
     /// The first seed.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     from: u64,
@@ -112,7 +117,11 @@ impl SimulateArguments {
         };
         Campaign {
             from: self.seed.unwrap_or(self.from),
-            seeds: if self.seed.is_some() { 1 } else { self.seeds },
+            seeds: match (self.seed, &self.plant) {
+                (Some(_), _) => 1,
+                (None, Some(_)) => self.seeds.unwrap_or(SEARCHED),
+                (None, None) => self.seeds.unwrap_or(LIVES),
+            },
             steps: self.steps,
             systems: self
                 .system
