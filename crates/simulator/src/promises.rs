@@ -70,7 +70,7 @@ impl Memory {
     pub(crate) fn after_action(&mut self, world: &World) -> Result<(), Broken> {
         self.checks += 1;
         permissions(world)?;
-        if let Some(complaint) = world.complaints.first() {
+        if let Some(complaint) = world.deeds.complaints.first() {
             return broken("a refusal is true", complaint.clone());
         }
         self.genuine_events_are_taken(world)?;
@@ -110,7 +110,11 @@ impl Memory {
 
     /// No delivery of the provider is refused as not genuine, also while the secret is rolled.
     fn genuine_events_are_taken(&mut self, world: &World) -> Result<(), Broken> {
-        let mut refused = world.deliveries.iter().filter(|(_, status)| *status == 400);
+        let mut refused = world
+            .deeds
+            .deliveries
+            .iter()
+            .filter(|(_, status)| *status == 400);
         match refused.next() {
             Some((id, _)) if !world.weather.has(Kind::ClockSkew) => broken(
                 "a genuine event is taken",

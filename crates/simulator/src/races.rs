@@ -172,7 +172,7 @@ impl Race {
         let mut world = World::new(&self.plan())
             .await
             .map_err(|error| impossible(&error.to_string()))?;
-        world.knows_who_charged = false;
+        world.deeds.are_in_a_race = true;
         let contest = (self.prepare)(&mut world).await;
         let contest = contest.ok_or_else(|| impossible("nothing was there to race for"))?;
         let mut memory = Memory::default();

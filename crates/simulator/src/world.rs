@@ -9,16 +9,16 @@ mod booking;
 mod dunning;
 mod idle;
 mod mischief;
+mod operations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use fleet::{Fleet, FleetError, FleetOptions};
 use http::{Request, Response};
 use local_cloud::{FaultKind, Happening};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 
 use crate::action::{Action, System};
@@ -33,9 +33,6 @@ pub(crate) use dunning::{Subscriber, card_link};
 
 /// What nobody can read.
 pub(crate) const POISON: &str = "{half a mess";
-
-/// Whatever a table's stream brings has it, and nothing else does.
-const OF_A_STREAM: &str = "\"NewImage\"";
 
 const RATE_MIN: TimeDelta = TimeDelta::minutes(5);
 /// One reconciliation by the daily sweep, and 15 minutes.
@@ -82,17 +79,9 @@ pub(crate) fn request(
     request
 }
 
-pub(crate) struct World {
-    pub(crate) fleet: Fleet,
-    pub(crate) system: System,
-    pub(crate) is_quick: bool,
-    /// Whether faults come by chance alone.
-    pub(crate) is_unscripted: bool,
-    /// How many calls there were before everything was mended.
-    pub(crate) mended_at: usize,
-    pub(crate) bookings: Vec<Booked>,
-    pub(crate) subscribers: Vec<Subscriber>,
-    pub(crate) invoices: Vec<String>,
+/// What people and the provider did, as far as a judge must know it.
+#[derive(Default)]
+pub(crate) struct Deeds {
     /// Subscriptions whose access an operator has decided.
     pub(crate) decided_by_operators: Vec<String>,
     /// Whether a phone's last text was a STOP.
@@ -111,14 +100,30 @@ pub(crate) struct World {
     pub(crate) is_pay_upset: bool,
     /// Whether a customer was to pay an invoice while it is charged.
     pub(crate) is_paid_beside: bool,
-    /// Whether what others do at the provider is done by actions, which note it, and not by a race.
-    pub(crate) knows_who_charged: bool,
+    /// Whether what others do at the provider is done by a race, which notes nothing here, and not by actions.
+    pub(crate) are_in_a_race: bool,
     /// Charges of invoices that the provider or the customer made.
     pub(crate) charged_by_others: BTreeSet<String>,
     /// When a card that pays was saved for a customer last, if no other came after it.
     pub(crate) good_cards: BTreeMap<String, DateTime<Utc>>,
     /// When the payment of a subscription first failed in its present course.
     pub(crate) failed_at: BTreeMap<String, DateTime<Utc>>,
+    /// How the provider's deliveries were answered.
+    pub(crate) deliveries: Vec<(String, u16)>,
+}
+
+pub(crate) struct World {
+    pub(crate) fleet: Fleet,
+    pub(crate) system: System,
+    pub(crate) is_quick: bool,
+    /// Whether faults come by chance alone.
+    pub(crate) is_unscripted: bool,
+    /// How many calls there were before everything was mended.
+    pub(crate) mended_at: usize,
+    pub(crate) bookings: Vec<Booked>,
+    pub(crate) subscribers: Vec<Subscriber>,
+    pub(crate) invoices: Vec<String>,
+    pub(crate) deeds: Deeds,
     pub(crate) trace: Trace,
     pub(crate) calls: u64,
     /// Every call that a function made, in order.
@@ -129,8 +134,6 @@ pub(crate) struct World {
     /// What the world itself has injected.
     faults: BTreeMap<Kind, u64>,
     pub(crate) weather: Weather,
-    /// How the provider's deliveries were answered.
-    pub(crate) deliveries: Vec<(String, u16)>,
     happenings: Receiver<Happening>,
 }
 
@@ -159,19 +162,7 @@ impl World {
             bookings: Vec::new(),
             subscribers: Vec::new(),
             invoices: Vec::new(),
-            decided_by_operators: Vec::new(),
-            wishes: BTreeMap::new(),
-            pages: Vec::new(),
-            marked_absent: Vec::new(),
-            complaints: Vec::new(),
-            left: BTreeMap::new(),
-            ended: BTreeSet::new(),
-            is_pay_upset: false,
-            is_paid_beside: false,
-            knows_who_charged: true,
-            charged_by_others: BTreeSet::new(),
-            good_cards: BTreeMap::new(),
-            failed_at: BTreeMap::new(),
+            deeds: Deeds::default(),
             trace: Trace::default(),
             calls: 0,
             points: Vec::new(),
@@ -179,7 +170,6 @@ impl World {
             untold_secret: None,
             faults: BTreeMap::new(),
             weather: plan.weather.clone(),
-            deliveries: Vec::new(),
             happenings: fleet.cloud.watch(),
             fleet,
         };
@@ -324,7 +314,7 @@ impl World {
         }
         while let Ok(happening) = self.happenings.try_recv() {
             if let Happening::Delivered { id, status, .. } = happening {
-                self.deliveries.push((id, status));
+                self.deeds.deliveries.push((id, status));
             }
         }
     }
@@ -382,135 +372,6 @@ impl World {
     pub(crate) fn control(&self, path: &str, body: &Value) -> String {
         let answer = self.at_provider(&format!("/_sandbox/{path}"), body);
         answer.status.to_string()
-    }
-
-    fn resend_event(&self, nth: u32) -> String {
-        let snapshot = self.fleet.sandbox.snapshot().unwrap_or_default();
-        let events = snapshot["webhooks"]["events"].as_object();
-        let ids: Vec<&String> = events
-            .into_iter()
-            .flat_map(|events| events.keys())
-            .collect();
-        match nth_of(&ids, nth) {
-            Some(id) => self.control(&format!("events/{id}/resend"), &json!({})),
-            None => "no event yet".to_owned(),
-        }
-    }
-
-    fn rotate_secret(&mut self) -> String {
-        if !self.weather.has(Kind::SecretRotation) {
-            return "not in this life".to_owned();
-        }
-        self.secrets += 1;
-        *self.faults.entry(Kind::SecretRotation).or_default() += 1;
-        // The provider is told at the next change, or at the end: until then it signs with the old one.
-        self.tell_provider_the_secret();
-        let secret = format!("whsec_simulated_{}", self.secrets);
-        self.fleet.expect_signing_secret(self.webhook(), &secret);
-        self.untold_secret = Some(secret);
-        "rotated".to_owned()
-    }
-
-    fn break_relay(&self) -> String {
-        if !self.weather.has(Kind::BadDeploy) {
-            return "not in this life".to_owned();
-        }
-        let relay = match self.system {
-            System::Booking => "bdc-relay",
-            System::Dunning => "dunr-relay",
-        };
-        self.fleet.cloud.break_function(relay, OF_A_STREAM);
-        format!("{relay} is broken")
-    }
-
-    fn webhook(&self) -> &'static str {
-        match self.system {
-            System::Booking => "bdc-webhook",
-            System::Dunning => "dunr-webhook",
-        }
-    }
-
-    fn tell_provider_the_secret(&mut self) {
-        if let Some(secret) = self.untold_secret.take() {
-            let secrets = vec![secret];
-            match self.system {
-                System::Booking => self.fleet.sandbox.set_signing_secrets(secrets),
-                System::Dunning => {
-                    self.fleet
-                        .sandbox
-                        .set_endpoint_secrets(self.webhook(), secrets);
-                }
-            }
-        }
-    }
-
-    async fn sweep(&self, nth: u32) -> String {
-        let functions: &[&str] = match self.system {
-            System::Booking => &[
-                "bdc-release-sweep",
-                "bdc-settle-sweep",
-                "bdc-cashier",
-                "bdc-relay",
-            ],
-            System::Dunning => &["dunr-sweep", "dunr-relay", "dunr-summary"],
-        };
-        match nth_of(functions, nth) {
-            Some(function) => self.invoke(function).await,
-            None => String::new(),
-        }
-    }
-
-    /// Puts a message into a queue that no consumer can read.
-    async fn poison(&self) -> String {
-        let (queue, sqs) = (
-            "bdc-jobs",
-            lambda_kit::client!(aws_sdk_sqs, &self.fleet.cloud.operator()),
-        );
-        let url = sqs.get_queue_url().queue_name(queue).send().await;
-        let Some(url) = url.ok().and_then(|found| found.queue_url) else {
-            return "there is no such queue".to_owned();
-        };
-        let sent = sqs
-            .send_message()
-            .queue_url(url)
-            .message_body(POISON)
-            .send()
-            .await;
-        format!("{queue}: {}", sent.is_ok())
-    }
-
-    /// Puts a row that is no booking among those that are due, before all others.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a row that core would never write is what this is for"
-    )]
-    async fn bad_row(&self) -> String {
-        if self.system != System::Booking {
-            return "not in dunning".to_owned();
-        }
-        let text = |it: &str| AttributeValue::S(it.to_owned());
-        let put = self.fleet.cloud.dynamodb().put_item();
-        let put = put
-            .table_name("bdc-bookings")
-            .item("booking_id", text("bkg_unreadable"))
-            .item("state_shard", text("PENDING#0"))
-            .item("due_at", text("2026-01-01T00:00:00Z"))
-            .send()
-            .await;
-        format!("a bad row: {}", put.is_ok())
-    }
-
-    /// Runs the sweep of a function now.
-    async fn invoke(&self, function: &str) -> String {
-        match self
-            .fleet
-            .cloud
-            .invoke(function, json!({"kind": "sweep"}))
-            .await
-        {
-            Ok(_) => format!("{function} ran"),
-            Err(error) => format!("{function}: {error}"),
-        }
     }
 }
 

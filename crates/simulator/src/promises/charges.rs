@@ -124,9 +124,9 @@ fn judge(
     )?;
     is_in_hours(charge, is_old, world)?;
     let subscriptions = members(&ledger["subscriptions"]);
-    let mut left = subscriptions.filter(|it| world.left.contains_key(text(it, "id")));
+    let mut left = subscriptions.filter(|it| world.deeds.left.contains_key(text(it, "id")));
     let left = left.find(|it| subscription_of(ledger, invoice) == text(it, "id"));
-    let left = left.and_then(|it| world.left.get(text(it, "id")));
+    let left = left.and_then(|it| world.deeds.left.get(text(it, "id")));
     require(
         left.is_none_or(|at| *at > charge.at - MARGIN),
         "who has left is not charged",
@@ -169,7 +169,7 @@ fn charges<'a>(world: &World, ledger: &'a Value) -> Vec<Charge<'a>> {
             invoice,
             card: text(it, "payment_method"),
             at: DateTime::from_timestamp(it["created"].as_i64()?, 0)?,
-            is_ours: !world.charged_by_others.contains(id),
+            is_ours: !world.deeds.charged_by_others.contains(id),
             is_paid,
             is_hard: HARD.contains(&text(&it["outcome"], "reason")),
         })
@@ -189,7 +189,7 @@ fn subscription_of<'a>(ledger: &'a Value, invoice: &str) -> &'a str {
 pub(super) fn are_claimed(world: &World, rows: &[Value], ledger: &Value) -> Result<(), Broken> {
     // A provider that forgets a key within its day charges twice, whoever asks. What a customer pays beside
     // a charge is no charge of ours, and looks like one.
-    if world.weather.has(Kind::KeysForgotten) || world.is_paid_beside {
+    if world.weather.has(Kind::KeysForgotten) || world.deeds.is_paid_beside {
         return Ok(());
     }
     let mut made: BTreeMap<&str, u64> = BTreeMap::new();
@@ -213,11 +213,11 @@ pub(super) fn are_claimed(world: &World, rows: &[Value], ledger: &Value) -> Resu
 /// in the way. Judged once `world` is at rest.
 pub(super) fn new_cards_are_tried(world: &World, ledger: &Value) -> Result<(), Broken> {
     let is_calm = world.weather.kinds.iter().all(|it| CALM.contains(it));
-    if !is_calm || world.is_pay_upset {
+    if !is_calm || world.deeds.is_pay_upset {
         return Ok(());
     }
     let all = charges(world, ledger);
-    for (customer, saved) in &world.good_cards {
+    for (customer, saved) in &world.deeds.good_cards {
         let of_customer =
             members(&ledger["invoices"]).filter(|it| it["customer"] == customer.as_str());
         for id in of_customer.map(|it| text(it, "id")) {
@@ -229,8 +229,8 @@ pub(super) fn new_cards_are_tried(world: &World, ledger: &Value) -> Result<(), B
             };
             let until = *saved + NEW_CARD_WITHIN;
             let is_over = own.iter().any(|it| !it.is_ours && it.at >= *saved)
-                || world.left.contains_key(subscription_of(ledger, id))
-                || world.ended.contains(id)
+                || world.deeds.left.contains_key(subscription_of(ledger, id))
+                || world.deeds.ended.contains(id)
                 || paid_at(ledger, id).is_some_and(|at| at < *saved);
             let tried = own
                 .iter()

@@ -19,7 +19,7 @@ pub(super) fn always(memory: &mut Memory, world: &World) -> Result<(), Broken> {
     let open = rows.filter_map(|row| row["attempt"]["invoice_id"].as_str().map(str::to_owned));
     memory.asked.extend(open);
     access_is_not_cut_early(world)?;
-    if world.knows_who_charged {
+    if !world.deeds.are_in_a_race {
         charges::are_in_place(&mut memory.charges, world, &ledger)?;
     }
     for invoice in members(&ledger["invoices"]) {
@@ -43,7 +43,7 @@ pub(super) async fn at_rest(world: &World) -> Result<(), Broken> {
     let ledger = world.fleet.sandbox.ledger();
     let rows = world.rows("dunr-dunning");
     no_more_receipts_than_charges(world, &ledger)?;
-    if world.knows_who_charged {
+    if !world.deeds.are_in_a_race {
         charges::are_claimed(world, &rows, &ledger)?;
         charges::new_cards_are_tried(world, &ledger)?;
     }
@@ -181,8 +181,12 @@ fn access_is_not_cut_early(world: &World) -> Result<(), Broken> {
     };
     for row in world.rows("dunr-dunning") {
         let id = text(&row, "subscription_id");
-        let decided = world.decided_by_operators.iter().any(|other| other == id);
-        let failed_at = world.failed_at.get(id);
+        let decided = world
+            .deeds
+            .decided_by_operators
+            .iter()
+            .any(|other| other == id);
+        let failed_at = world.deeds.failed_at.get(id);
         let early = failed_at.is_some_and(|at| world.now() - *at < least);
         let cut = text(&row, "access") == "paused" && early && !decided;
         require(!cut, "access stays until every date is used up", || {
@@ -292,7 +296,11 @@ async fn whoever_owes_nothing_is_let_in(
         .unwrap_or(&Value::Null);
     let mut invoices = members(&ledger["invoices"]);
     let owes = invoices.any(|it| subscription_of(it) == id && it["status"] != "paid");
-    let decided = world.decided_by_operators.iter().any(|other| other == id);
+    let decided = world
+        .deeds
+        .decided_by_operators
+        .iter()
+        .any(|other| other == id);
     if owes || decided || row.is_none() || text(subscription, "status") != "active" {
         return Ok(());
     }

@@ -19,7 +19,7 @@ pub(super) fn keep_their_slot(
     bookings: &[Value],
     ledger: &Value,
 ) -> Result<(), Broken> {
-    let ours = |it: &&Value| world.pages.iter().any(|page| page == text(it, "id"));
+    let ours = |it: &&Value| world.deeds.pages.iter().any(|page| page == text(it, "id"));
     for session in members(&ledger["sessions"]).filter(ours) {
         let id = text(&session["metadata"], "booking_id");
         let Some(booking) = bookings.iter().find(|it| text(it, "booking_id") == id) else {

@@ -182,7 +182,7 @@ async fn ordered_while_paid(world: &mut World) -> Option<Contest> {
     world.fleet.cloud.advance(TimeDelta::minutes(5)).await;
     paid_already(world)?;
     let id = subscriber(world)?.subscription_id.clone();
-    world.decided_by_operators.push(id.clone());
+    world.deeds.decided_by_operators.push(id.clone());
     let headers = [
         (
             "authorization",

@@ -46,7 +46,7 @@ impl World {
             Action::EndDebit { nth, succeeded } => self.end_debit(nth, succeeded),
             Action::PayByHand { nth, percent } => self.pay_by_hand(nth, percent),
             Action::Text { customer, stop } => {
-                self.wishes.insert(phone_e164(customer), stop);
+                self.deeds.wishes.insert(phone_e164(customer), stop);
                 let words = if stop { "STOP" } else { "START" };
                 self.fleet.cloud.reply_by_sms(&phone_e164(customer), words);
                 "sent".to_owned()
@@ -148,7 +148,9 @@ impl World {
             _ => false,
         };
         if wrong {
-            self.complaints.push(format!("{code}, which was not so"));
+            self.deeds
+                .complaints
+                .push(format!("{code}, which was not so"));
         }
     }
 
@@ -198,7 +200,7 @@ impl World {
     /// As [`World::open_pay_page`], by somebody who may pay there at any time from now on.
     async fn led_to_page(&mut self, nth: u32) -> Result<String, String> {
         let page = self.open_pay_page(nth).await?;
-        self.pages.push(page.clone());
+        self.deeds.pages.push(page.clone());
         Ok(page)
     }
 
@@ -304,7 +306,7 @@ impl World {
                 .await;
             if answer.status < 500 {
                 if body["attended"] == false && answer.status == 200 {
-                    self.marked_absent.push(id);
+                    self.deeds.marked_absent.push(id);
                 }
                 return format!("{} {}", answer.status, text(&answer.body, "code"));
             }

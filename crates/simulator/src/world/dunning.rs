@@ -96,9 +96,9 @@ impl World {
                 let who = nth_of(&self.subscribers, nth).map(|who| who.customer_id.clone());
                 let pays = card % 4 < 2;
                 match who.filter(|_| pays) {
-                    Some(who) => self.good_cards.insert(who, now),
+                    Some(who) => self.deeds.good_cards.insert(who, now),
                     None => nth_of(&self.subscribers, nth)
-                        .and_then(|who| self.good_cards.remove(&who.customer_id)),
+                        .and_then(|who| self.deeds.good_cards.remove(&who.customer_id)),
                 };
                 self.of_subscriber(nth, |who| {
                     self.control(&format!("customers/{}/card", who.customer_id), &body)
@@ -107,7 +107,10 @@ impl World {
             Action::LeaveCustomer { nth } => {
                 let now = self.now();
                 if let Some(who) = nth_of(&self.subscribers, nth) {
-                    self.left.entry(who.subscription_id.clone()).or_insert(now);
+                    self.deeds
+                        .left
+                        .entry(who.subscription_id.clone())
+                        .or_insert(now);
                 }
                 self.of_subscriber(nth, |who| {
                     let path = format!("subscriptions/{}/cancel", who.subscription_id);
@@ -115,9 +118,9 @@ impl World {
                 })
             }
             Action::NextPay { how } => {
-                self.is_pay_upset = true;
+                self.deeds.is_pay_upset = true;
                 let outcome = nth_of(&ODD_ANSWERS, how).copied();
-                self.is_paid_beside |= outcome == Some("paid_by_customer");
+                self.deeds.is_paid_beside |= outcome == Some("paid_by_customer");
                 self.control("next-pay", &json!({ "outcome": outcome }))
             }
             Action::OpenCardLink { nth, press } => self.open_card_link(nth, press).await,
@@ -127,11 +130,13 @@ impl World {
             _ => {
                 if let Action::EndInvoice { nth, .. } = action {
                     let ended = nth_of(&self.invoices, nth).cloned();
-                    self.ended.extend(ended);
+                    self.deeds.ended.extend(ended);
                 }
                 let before = self.charges();
                 let outcome = self.act_on_invoice(action);
-                self.charged_by_others.extend(&self.charges() - &before);
+                self.deeds
+                    .charged_by_others
+                    .extend(&self.charges() - &before);
                 outcome
             }
         }
@@ -149,13 +154,18 @@ impl World {
         let path = format!("subscriptions/{}/fail-renewal", who.subscription_id);
         let before = self.charges();
         let status = self.control(&path, &how);
-        self.charged_by_others.extend(&self.charges() - &before);
+        self.deeds
+            .charged_by_others
+            .extend(&self.charges() - &before);
         let invoice = self.latest_invoice(&who);
         if let Some(id) = invoice.clone().filter(|id| !self.invoices.contains(id)) {
             self.invoices.push(id);
         }
         let now = self.now();
-        self.failed_at.entry(who.subscription_id).or_insert(now);
+        self.deeds
+            .failed_at
+            .entry(who.subscription_id)
+            .or_insert(now);
         format!("{status} {}", invoice.unwrap_or_default())
     }
 
@@ -231,7 +241,7 @@ impl World {
             .ask("dunr-gatekeeper", ("POST", &path), &headers, &json!({}))
             .await;
         if answer.status != 404 {
-            self.decided_by_operators.push(who.subscription_id);
+            self.deeds.decided_by_operators.push(who.subscription_id);
         }
         format!("{order}: {}", answer.status)
     }
