@@ -269,7 +269,7 @@ fn no_card(to: &mut Transition, invoice_id: &str) {
 }
 
 /// Whether what would be charged is what must not be: the customer may have another card by now.
-fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
+pub(super) fn is_blocked(row: &Dunning, invoice_id: &str, sight: &Sight) -> bool {
     let debt = row.invoices.get(invoice_id);
     let Some(block) = debt.and_then(|debt| debt.block.as_ref()) else {
         return false;

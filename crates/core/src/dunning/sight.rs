@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, SubsecRound, Utc};
 
+use super::attempt::is_blocked;
 use super::budget::PastCharge;
 use super::debt::{Block, Debt, Ending};
 use super::declines::{Class, Decline, Verdict, Wording, classify};
@@ -297,10 +298,12 @@ fn by_card(to: &mut Transition, invoice_id: &str, sight: &Sight, now: DateTime<U
     {
         to.after.bar_card(fingerprint, now);
     }
+    // What stands in its way already is later than its charge, such as a bank that asks for approval.
+    let is_blocked = is_blocked(&to.after, invoice_id, sight);
     let Some(debt) = to.after.invoices.get_mut(invoice_id) else {
         return;
     };
-    if debt.judged_charge == failed.seen.charge {
+    if is_blocked || debt.judged_charge == failed.seen.charge {
         return;
     }
     debt.verdict = Some(told(&verdict));

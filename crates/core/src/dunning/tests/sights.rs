@@ -156,6 +156,21 @@ fn a_card_is_judged_by_its_own_last_charge_when_another_was_tried_since() {
 }
 
 #[test]
+fn a_bank_that_asks_for_approval_is_not_overruled_by_an_older_charge_of_the_card() {
+    let row = planned();
+    let at = planned_at(&row);
+    let mut sight = with_another_tried_since("insufficient_funds");
+    sight.failure = Some(failure("authentication_required"));
+    for asked_by in [Some("pm_1".to_owned()), None] {
+        sight.failure.as_mut().unwrap().payment_method = asked_by;
+        let to = fired(&row, Box::new(sight.clone()), at);
+        let block = to.after.invoices["in_1"].block.clone();
+        assert_eq!(block.map(|block| block.wording), Some(Wording::Approve));
+        assert_eq!(to.act, Act::Nothing);
+    }
+}
+
+#[test]
 fn what_its_network_said_of_a_card_holds_when_another_was_tried_since() {
     let row = planned();
     let at = planned_at(&row);
