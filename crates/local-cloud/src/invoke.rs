@@ -184,7 +184,8 @@ impl Cloud {
     }
 
     pub(crate) fn sdk_config(&self, caller: &str, router: Router) -> SdkConfig {
-        // The SDK's jitter has no seed.
+        // The SDK's jitter has no seed, so it is off; its waits are too short to decide whether a
+        // time-out comes.
         let retries = RetryConfig::standard()
             .with_max_attempts(3)
             .with_initial_backoff(Duration::from_millis(1))
